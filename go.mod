@@ -1,0 +1,3 @@
+module github.com/copyleftdev/poise-go
+
+go 1.26

@@ -1,0 +1,3 @@
+// Package poise holds the vocabulary of load balancing: candidates, views,
+// policies, pickers, selections, load trackers and the hash pipeline.
+package poise
