@@ -1,0 +1,70 @@
+package poise
+
+// Candidate is anything a policy may choose: an address, a connection, a pool.
+//
+// # Contract
+//
+//   - NewView asks each Candidate for its Sample exactly once.
+//
+// # Cost
+//
+// Sample is called once per View, never during a pick.
+//
+// # Concurrency
+//
+// NewView calls Sample from the goroutine that called NewView. A Candidate that
+// other goroutines change must guard itself.
+type Candidate interface {
+	// Sample returns what the candidate is at this moment. A wrapper that adds
+	// a condition calls the wrapped Sample and edits the result.
+	Sample() Sample
+}
+
+// Sample is one reading of a candidate. A Sample is itself a Candidate that never
+// changes.
+//
+// Only ID is required; the zero value of every other field is a sensible default.
+type Sample struct {
+	_ struct{}
+	// ID is the identity: not empty, and unique in its View.
+	ID string
+	// Incarnation tells two lives of one identity apart. A directory numbers
+	// them; without a directory it stays 0.
+	Incarnation uint64
+	// Weight is the share against the other candidates; zero value 1.
+	Weight Weight
+	// Status is what the operator or directory says; zero value Ready.
+	Status Status
+	// Excluded leaves a Ready candidate out for a reason of its own, such as an
+	// open circuit; zero value NotExcluded. Where Status is not Ready, the status
+	// is the reason.
+	Excluded Reason
+	// Priority orders groups of candidates: lower first, gaps allowed.
+	Priority uint32
+	// Locality names the zone; empty is a zone too.
+	Locality string
+	// LocalityWeight is the weight of that zone within the priority. All
+	// candidates of one priority and locality give the same.
+	LocalityWeight Weight
+	// PanicOptOut withholds the candidate from panic routing while it is not
+	// eligible.
+	PanicOptOut bool
+	// Load tells the load at each pick. Load-aware policies refuse a View in
+	// which it is nil.
+	Load LoadTracker
+}
+
+// Sample returns s.
+func (s Sample) Sample() Sample { return s }
+
+// reason is why the sample is not eligible. A status that is not Ready wins over
+// Excluded: draining is never undone, nor hidden, by a health signal.
+func (s *Sample) reason() Reason {
+	switch s.Status {
+	case Draining:
+		return ExcludedDraining
+	case Unavailable:
+		return ExcludedUnavailable
+	}
+	return s.Excluded
+}

@@ -1,0 +1,121 @@
+package poise
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Rule is the rule of a policy that decided a pick. It is a fixed enumeration, so
+// it can label a metric.
+//
+// The zero value, RuleNone, decided nothing: the pick failed.
+type Rule uint8
+
+const (
+	// RuleNone: nothing was picked.
+	RuleNone Rule = iota
+	// RuleOnly: only one candidate was left to choose.
+	RuleOnly
+	// RuleTurn: it was the candidate's turn.
+	RuleTurn
+	// RuleDraw: the candidate was drawn at random.
+	RuleDraw
+	// RuleLeastLoad: no other eligible candidate had a smaller load.
+	RuleLeastLoad
+	// RuleLessOfTwo: of two drawn at random it had the smaller load.
+	RuleLessOfTwo
+	// RuleTieOfTwo: of two drawn at random, equal in load, it was drawn first.
+	RuleTieOfTwo
+	// RuleHighestHash: its hash with the key was the highest.
+	RuleHighestHash
+	// RuleFallback: the query had no key, and the policy for that case chose.
+	RuleFallback
+	rules
+)
+
+var ruleNames = [rules]string{
+	"none", "only one left", "its turn", "drawn at random", "least load",
+	"less loaded of two", "tie of two", "highest hash", "fallback without key",
+}
+
+// String returns the rule in lower case.
+func (r Rule) String() string {
+	if r < rules {
+		return ruleNames[r]
+	}
+	return "unknown rule"
+}
+
+// Decision says why a pick went as it did. It is a small value that a pick fills
+// if asked, and nothing is formatted before String.
+//
+// The zero value describes no pick.
+type Decision struct {
+	// View is what was decided on. It names the candidates that were left out.
+	View *View
+	// Policy is the name of the policy.
+	Policy string
+	// Rule is the rule that decided.
+	Rule Rule
+	// Chosen is the index of the candidate, or -1 where the pick failed.
+	Chosen int
+	// Err is why the pick failed, or nil.
+	Err error
+	// Considered is how many candidates the rule looked at: those it measured,
+	// hashed, or drew from.
+	Considered int
+	// Tried is how many eligible candidates were passed over as already tried.
+	Tried int
+	// Compared holds figures of candidates that were compared, the chosen one
+	// first; ComparedLen of them are set.
+	Compared    [2]Compared
+	ComparedLen int
+}
+
+// Compared is one candidate and the figure it was compared by.
+type Compared struct {
+	// Index is the candidate's.
+	Index int
+	// Figure is its load, or its hash with the key.
+	Figure uint64
+}
+
+// String explains the decision in a few lines of text: what was chosen and by
+// which rule, what was compared, and who was left out for what reason.
+func (d *Decision) String() string {
+	if d.View == nil {
+		return "no decision"
+	}
+	var b strings.Builder
+	if d.Rule == RuleNone {
+		fmt.Fprintf(&b, "%s chose nothing: %v", d.Policy, d.Err)
+	} else {
+		fmt.Fprintf(&b, "%s chose %s: %s", d.Policy, d.name(d.Chosen), d.Rule)
+	}
+	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
+		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
+	for _, c := range d.Compared[:d.ComparedLen] {
+		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
+	}
+	for i := range d.View.samples {
+		if reason := d.View.Reason(i); reason != NotExcluded {
+			fmt.Fprintf(&b, "\n  left out %s: %s", d.name(i), reason)
+		}
+	}
+	return b.String()
+}
+
+func (d *Decision) name(index int) string {
+	s, err := d.View.Sample(index)
+	if err != nil {
+		return "?"
+	}
+	return s.ID
+}
+
+func (d *Decision) figure(v uint64) string {
+	if d.Rule == RuleHighestHash {
+		return fmt.Sprintf("hash %016x", v)
+	}
+	return fmt.Sprintf("load %d", v)
+}

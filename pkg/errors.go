@@ -1,0 +1,97 @@
+package poise
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of a pick. None of them changes the state of a policy.
+var (
+	// ErrEmpty means the View has no candidates. Only a new View can help.
+	ErrEmpty = errors.New("poise: no candidates")
+	// ErrNoEligible means the View has candidates and none is eligible. Only a
+	// new View can help.
+	ErrNoEligible = errors.New("poise: no eligible candidate")
+	// ErrAllTried means every eligible candidate is in Query.Tried. The caller
+	// may give up, or ask again without Tried.
+	ErrAllTried = errors.New("poise: every eligible candidate was tried")
+	// ErrNoKey means a keyed policy was asked without a key.
+	ErrNoKey = errors.New("poise: the policy needs a key and the query has none")
+	// ErrLoadOverflow means a load that had to be compared cannot be told.
+	ErrLoadOverflow = errors.New("poise: a load cannot be represented")
+	// ErrAtCapacity means the limit on work in flight is reached. Another
+	// candidate, or waiting, can help.
+	ErrAtCapacity = errors.New("poise: at capacity")
+)
+
+// Errors of a Selection or an index used with the wrong View.
+var (
+	// ErrForeignSelection means the Selection was made on another View, or is the
+	// zero Selection.
+	ErrForeignSelection = errors.New("poise: selection of another view")
+	// ErrNotEligible means the candidate is not eligible in this View or scope.
+	ErrNotEligible = errors.New("poise: candidate is not eligible")
+	// ErrOutOfRange means there is no candidate of that index.
+	ErrOutOfRange = errors.New("poise: index out of range")
+)
+
+// Errors of bad input. They arrive inside a FieldError, which names the field and
+// the value; nothing has changed.
+var (
+	// ErrInvalidWeight means a weight of 0.
+	ErrInvalidWeight = errors.New("poise: weight must be at least 1")
+	// ErrNilCandidate means a nil Candidate.
+	ErrNilCandidate = errors.New("poise: candidate is nil")
+	// ErrEmptyIdentity means a candidate without an identity.
+	ErrEmptyIdentity = errors.New("poise: identity is empty")
+	// ErrDuplicateIdentity means two candidates of one View bear one identity.
+	ErrDuplicateIdentity = errors.New("poise: identity occurs twice")
+	// ErrInvalidStatus means a Status outside its enumeration.
+	ErrInvalidStatus = errors.New("poise: unknown status")
+	// ErrInvalidReason means a Reason outside its enumeration.
+	ErrInvalidReason = errors.New("poise: unknown reason")
+	// ErrNilTracker means a load-aware policy met a candidate without a load
+	// tracker.
+	ErrNilTracker = errors.New("poise: load tracker is nil")
+	// ErrMixedLoad means the load trackers of one View measure different units.
+	ErrMixedLoad = errors.New("poise: load trackers of one view must share one unit")
+	// ErrInconsistentTopology means two candidates of one priority and locality
+	// give that locality different weights.
+	ErrInconsistentTopology = errors.New("poise: one locality has two weights")
+	// ErrNotAscending means a list of indices is not strictly ascending.
+	ErrNotAscending = errors.New("poise: indices must be strictly ascending")
+	// ErrTooMany means more candidates than a View can hold.
+	ErrTooMany = errors.New("poise: too many candidates")
+	// ErrNilView means a nil *View.
+	ErrNilView = errors.New("poise: view is nil")
+)
+
+// FieldError names the field and the value that were refused. It unwraps to the
+// sentinel that says why.
+type FieldError struct {
+	// Field is the path of the field, such as "candidates[3].ID".
+	Field string
+	// Value is what was found there.
+	Value any
+	// Err is the sentinel.
+	Err error
+}
+
+// Error returns the sentinel's text, the field and the value.
+func (e *FieldError) Error() string { return fmt.Sprintf("%v: %s is %#v", e.Err, e.Field, e.Value) }
+
+// Unwrap returns the sentinel.
+func (e *FieldError) Unwrap() error { return e.Err }
+
+// CapacityError is the ErrAtCapacity of one InFlight.
+type CapacityError struct {
+	// Limit is the limit that is reached, or 0 when the counter itself is
+	// exhausted.
+	Limit uint64
+}
+
+// Error returns the text of ErrAtCapacity and the limit.
+func (e *CapacityError) Error() string { return fmt.Sprintf("%v: limit %d", ErrAtCapacity, e.Limit) }
+
+// Unwrap returns ErrAtCapacity.
+func (e *CapacityError) Unwrap() error { return ErrAtCapacity }

@@ -1,0 +1,72 @@
+package poise
+
+import "time"
+
+// Policy is a way to choose among candidates. It compiles a View into a Picker.
+//
+// What must outlive a Picker, such as a cursor, credits or the random stream,
+// belongs to the Policy; so does nothing else.
+//
+// # Contract
+//
+//   - Prepare accepts a View that is empty or has no eligible candidate.
+//   - Preparing again from an equal View leaves the sequence of picks as it would have been.
+//
+// # Cost
+//
+// Each policy states its own.
+//
+// # Concurrency
+//
+// Prepare and the picks of every Picker of a Policy may run at once.
+type Policy interface {
+	// Prepare returns a Picker for the View, or an error that says why the View
+	// cannot serve this policy; then whatever Picker is in use stays good. It
+	// runs off the request path and does not change the View.
+	Prepare(*View) (Picker, error)
+}
+
+// Picker chooses candidates of one View.
+//
+// # Contract
+//
+//   - Pick returns only candidates that are eligible in its View.
+//   - Pick answers ErrEmpty when its View has no candidates.
+//   - Pick answers ErrNoEligible when its View has candidates and none is eligible.
+//   - Pick returns no tried candidate while an untried eligible one exists.
+//   - Pick answers ErrAllTried when every eligible candidate was tried.
+//   - A failed Pick leaves the later picks as they would have been without it.
+//   - Pick uses what its View sampled and asks no Candidate again.
+//   - Equal policies asked the same from one goroutine pick the same.
+//   - Pick describes the very candidate it returns in Query.Why.
+//   - Pick allocates nothing.
+//
+// # Cost
+//
+// Each policy states its own.
+//
+// # Concurrency
+//
+// Any number of goroutines may pick at once.
+type Picker interface {
+	// Pick chooses one candidate for the Query.
+	Pick(Query) (Selection, error)
+}
+
+// Query is what one pick is asked. The zero value asks for any candidate.
+type Query struct {
+	// Key is what keyed policies hash. The zero value is no key: a keyed policy
+	// answers ErrNoKey unless it was told how to go on without.
+	Key Key
+	// Tried names the incarnations not to be picked again; nil for none.
+	Tried *Tried
+	// Why, if not nil, is filled with the reasons of this very pick.
+	Why *Decision
+	// Now is the instant at which load trackers are read. Trackers that do not
+	// depend on time, such as InFlight, ignore it.
+	Now time.Time
+}
+
+// Plain reports whether the query asks for nothing that costs: it names no tried
+// candidates and wants no reasons.
+func (q *Query) Plain() bool { return q.Tried == nil && q.Why == nil }

@@ -1,0 +1,121 @@
+// Explorable.
+
+package policy
+
+import (
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
+)
+
+// RoundRobinConfig are the settings of a RoundRobin.
+type RoundRobinConfig struct {
+	_ struct{}
+	// Seed spreads the members of a fleet: each starts at the candidate that its
+	// seed names. 0 starts at the first candidate.
+	Seed uint64
+}
+
+// RoundRobin picks the eligible candidates in turn, in the order of the View. It
+// ignores weights.
+//
+// The zero value starts at the first candidate.
+//
+// # Contract
+//
+//   - A pick starts at the cursor modulo the number of candidates and takes the first eligible one, going round.
+//   - A successful pick leaves the cursor one past the candidate it took; a failed one leaves it.
+//   - The cursor outlives the View.
+//   - Parallel picks on one View take exactly the turns that as many picks in sequence would.
+//
+// # Cost
+//
+// A pick is O(1), and O(tried) with Tried. Prepare is O(1). The state is one
+// number.
+//
+// # Concurrency
+//
+// Each pick is one atomic step on the cursor, which all Pickers of the policy
+// share.
+type RoundRobin struct {
+	cursor syncx.Uint64
+}
+
+var _ poise.Policy = (*RoundRobin)(nil)
+
+// NewRoundRobin returns a RoundRobin. Every config is legal.
+func NewRoundRobin(cfg RoundRobinConfig) (*RoundRobin, error) {
+	p := new(RoundRobin)
+	p.cursor.Store(poise.Mix64(cfg.Seed)) // Mix64(0) is 0
+	return p, nil
+}
+
+// Prepare returns a Picker for the View.
+func (p *RoundRobin) Prepare(v *poise.View) (poise.Picker, error) {
+	if v == nil {
+		return nil, errNilView
+	}
+	picker := &roundRobinPicker{policy: p, view: v}
+	if v.Check() != nil {
+		return picker, nil
+	}
+	picker.places = uint64(v.Len())
+	if v.EligibleLen() < v.Len() {
+		picker.turns = make([]uint32, v.Len())
+		for place := range picker.turns {
+			picker.turns[place] = uint32(v.Eligible(v.NextEligible(place)))
+		}
+	}
+	return picker, nil
+}
+
+type roundRobinPicker struct {
+	policy *RoundRobin
+	view   *poise.View
+	places uint64 // candidates, eligible or not; 0 if none is eligible
+	// turns[place] is whose turn it is when the cursor stands at the place; nil
+	// where all are eligible, when that is the place itself.
+	turns []uint32
+}
+
+// Pick takes the next candidate in turn.
+func (p *roundRobinPicker) Pick(q poise.Query) (poise.Selection, error) {
+	if !q.Plain() || p.places == 0 {
+		return p.pickSlow(&q)
+	}
+	// The cursor is a place among all candidates rather than a count of turns: so
+	// it means the same after a candidate has come or gone.
+	for {
+		cursor := p.policy.cursor.Load()
+		chosen := p.place(cursor)
+		if p.turns != nil {
+			chosen = uint64(p.turns[chosen])
+		}
+		if p.policy.cursor.CompareAndSwap(cursor, chosen+1) {
+			return p.view.Select(int(chosen))
+		}
+	}
+}
+
+// place returns where a cursor stands among the candidates of the View.
+func (p *roundRobinPicker) place(cursor uint64) uint64 {
+	if cursor >= p.places {
+		return cursor % p.places
+	}
+	return cursor
+}
+
+// pickSlow passes over the tried and explains.
+func (p *roundRobinPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
+	rest := p.view.Untried(q.Tried)
+	if rest.Len() == 0 {
+		return nothing(p.view, q, "RoundRobin")
+	}
+	for {
+		cursor := p.policy.cursor.Load()
+		chosen := rest.At(rest.Next(int(p.place(cursor))))
+		if p.policy.cursor.CompareAndSwap(cursor, uint64(chosen)+1) {
+			explain(p.view, q, "RoundRobin", poise.RuleTurn, chosen, 1)
+			return p.view.Select(chosen)
+		}
+	}
+}
