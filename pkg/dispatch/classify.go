@@ -1,0 +1,49 @@
+package dispatch
+
+import (
+	"net/http"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
+
+// Classify is the default judgement of an attempt that its caller did not cancel:
+// an error is a Failure; 429 and 503 mean Overloaded; every other status from 500
+// on is a Failure, but for 501 and 505, which say that the request asked for
+// something the backend does not do; the rest is a Success.
+func Classify(resp *http.Response, err error) poise.Outcome {
+	if err != nil {
+		return poise.Failure
+	}
+	switch resp.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return poise.Overloaded
+	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
+		return poise.Success
+	}
+	if resp.StatusCode >= 500 {
+		return poise.Failure
+	}
+	return poise.Success
+}
+
+// worthRepeating reports whether a response asks to try elsewhere: a gateway or a
+// backend that says it cannot serve now.
+func worthRepeating(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// idempotent reports whether sending the request twice does what sending it once
+// does: by its method (RFC 9110, section 9.2.2), or because it bears an
+// idempotency key.
+func idempotent(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace,
+		http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return len(req.Header["Idempotency-Key"]) > 0 || len(req.Header["X-Idempotency-Key"]) > 0
+}

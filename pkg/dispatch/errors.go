@@ -1,0 +1,79 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of a call. They arrive inside a CallError.
+var (
+	// ErrClosed means the Balancer was closed. Nothing was sent.
+	ErrClosed = errors.New("dispatch: balancer is closed")
+	// ErrDraining means the endpoint takes no new calls. Another endpoint may.
+	ErrDraining = errors.New("dispatch: endpoint is draining")
+	// ErrSetAside means the endpoint waits out a backoff after failures in a row.
+	ErrSetAside = errors.New("dispatch: endpoint is set aside")
+	// ErrAttemptTimeout means the response header did not arrive within
+	// Config.AttemptTimeout. It is a net.Error whose Timeout is true.
+	ErrAttemptTimeout error = timeoutError{}
+	// ErrNotSent means that no byte of the request left this process, so that even
+	// a request that must not be repeated may be sent elsewhere. An Endpoint that
+	// knows so says it by an error that matches.
+	ErrNotSent = errors.New("dispatch: not sent")
+	// ErrBodyPanic means the reader of the request body panicked.
+	ErrBodyPanic = errors.New("dispatch: request body panicked")
+)
+
+// Errors of bad input. They arrive inside a poise.FieldError.
+var (
+	// ErrMissing means a required field is not set.
+	ErrMissing = errors.New("dispatch: required")
+	// ErrOutOfRange means a number or duration outside its legal range.
+	ErrOutOfRange = errors.New("dispatch: out of range")
+	// ErrBadAddress means an address that is not host:port.
+	ErrBadAddress = errors.New("dispatch: not a host:port address")
+	// ErrBadRequest means a request that net/http would refuse to send.
+	ErrBadRequest = errors.New("dispatch: malformed request")
+	// ErrUnknownEndpoint means no member has that identity.
+	ErrUnknownEndpoint = errors.New("dispatch: unknown endpoint")
+	// ErrHiddenQueue means a transport whose own limit would queue calls where no
+	// policy can see them.
+	ErrHiddenQueue = errors.New("dispatch: MaxConnsPerHost queues calls out of sight; use Member.Limit")
+)
+
+// CallError is every error that Balancer.RoundTrip returns.
+type CallError struct {
+	// Endpoint is the identity of the endpoint that was tried last; empty if the
+	// call was sent nowhere.
+	Endpoint string
+	// Attempts is how many endpoints the call was sent to.
+	Attempts int
+	// Err is what went wrong last.
+	Err error
+}
+
+// Error names the endpoint, the number of attempts and the cause.
+func (e *CallError) Error() string {
+	if e.Attempts == 0 {
+		return fmt.Sprintf("dispatch: not sent: %v", e.Err)
+	}
+	return fmt.Sprintf("dispatch: attempt %d, at %s: %v", e.Attempts, e.Endpoint, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Timeout reports whether the cause was a timeout, as net.Error has it.
+func (e *CallError) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](e.Err)
+	return ok && t.Timeout()
+}
+
+type timeoutError struct{}
+
+func (timeoutError) Error() string   { return "dispatch: no response header within the attempt timeout" }
+func (timeoutError) Timeout() bool   { return true }
+func (timeoutError) Temporary() bool { return true }
