@@ -58,6 +58,9 @@ var (
 type View struct {
 	*Base
 	base
+	sync.Mutex
+	List[int]
+	*Map[string, int]
 	ID, Zone string
 	Pick     func(now time.Time) (index int, err error)
 	secret   int
@@ -131,6 +134,9 @@ pkg, type View struct, ID string
 pkg, type View struct, Pick func(time.Time) (int, error)
 pkg, type View struct, Zone string
 pkg, type View struct, embedded *Base
+pkg, type View struct, embedded *Map[string, int]
+pkg, type View struct, embedded List[int]
+pkg, type View struct, embedded sync.Mutex
 pkg, var Default *View
 pkg, var ErrEmpty
 `

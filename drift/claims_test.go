@@ -21,9 +21,9 @@ package poise
 //
 // # Contract
 //
-//   - Pick never returns an
-//     ineligible candidate.
-//   - Equal seeds give equal picks.
+//   - Pick chooses among
+//     the eligible.
+//   - A seed replays.
 //
 // # Cost
 //
@@ -57,15 +57,17 @@ import "testing"
 
 // A test may say more.
 //
-// Claim: Pick never returns
-// an ineligible candidate.
-// Claim: Equal seeds give equal picks.
+// Claim: Pick chooses
+// among the eligible.
+// Claim: A seed replays.
 //
 // This is not part of the claim.
 func TestPolicy_Works(t *testing.T) { t.Log() }
 
 func FuzzNew(f *testing.F) {
-	// Claim: New is pure.
+	/*
+	   Claim: New is pure.
+	*/
 	f.Add(1)
 }
 -- pkg/policytest/laws.go --

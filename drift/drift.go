@@ -1,4 +1,4 @@
-// Package drift asks whether the texts of this repository still tell the truth.
+// Package drift finds the texts of this repository that have stopped being true.
 //
 // A sentence in a document, a rule of the architecture and a number in prose all
 // become false without anybody noticing. Each checker here reads the repository

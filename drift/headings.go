@@ -11,9 +11,10 @@ import (
 var threeHeadings = []string{"Contract", "Cost", "Concurrency"}
 
 // plainMethods are those that print, compare, wrap or encode a value. A type
-// that has no others with a pointer receiver is plain data and needs no headings.
+// that has no others with a pointer receiver is plain data and needs no headings;
+// nor does an error, whatever else one can ask it.
 var plainMethods = []string{
-	"As", "Error", "Format", "GoString", "Is", "String", "Unwrap",
+	"As", "Format", "GoString", "Is", "String", "Unwrap",
 	"MarshalBinary", "MarshalJSON", "MarshalText",
 	"UnmarshalBinary", "UnmarshalJSON", "UnmarshalText",
 }
@@ -22,22 +23,28 @@ var plainMethods = []string{
 // and who may use them at once, in this order and under no other heading.
 //
 // A type has behaviour if it is an interface with an exported method, or has an
-// exported method with a pointer receiver that is not one of [plainMethods]. The
-// rule looks at no field and no comment, so that nobody has to argue about it.
+// exported method with a pointer receiver that is not one of [plainMethods], and
+// is no error. The rule looks at no field and no comment, so that nobody has to
+// argue about it.
 func Headings(repo *Repo) Report {
 	report := Report{Checker: "headings", Things: "types with behaviour"}
-	behaves := map[string]bool{}
+	behaves, isError := map[string]bool{}, map[string]bool{}
 	for _, file := range repo.public() {
 		for _, decl := range file.functions() {
-			name, pointer := receiverOf(decl)
+			receiver, pointer := receiverOf(decl)
+			name := path.Join(file.Folder, receiver)
+			if decl.Name.Name == "Error" {
+				isError[name] = true
+			}
 			if pointer && decl.Name.IsExported() && !slices.Contains(plainMethods, decl.Name.Name) {
-				behaves[path.Join(file.Folder, name)] = true
+				behaves[name] = true
 			}
 		}
 	}
 	for _, file := range repo.public() {
 		for _, decl := range file.exportedDecls() {
-			needs := decl.typ != nil && (behaves[path.Join(file.Folder, decl.name)] || hasExportedMethod(decl.typ))
+			name := path.Join(file.Folder, decl.name)
+			needs := decl.typ != nil && !isError[name] && (behaves[name] || hasExportedMethod(decl.typ))
 			if needs {
 				report.Checked++
 			}

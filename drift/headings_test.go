@@ -36,6 +36,12 @@ func (*Plain) Unwrap() error { return nil }
 func (Plain) Value() int     { return 0 }
 func (*Plain) hidden()       {}
 
+// TimeoutError is an error that can be asked more.
+type TimeoutError struct{}
+
+func (*TimeoutError) Error() string { return "" }
+func (*TimeoutError) Timeout() bool { return true }
+
 // Some has one of the three.
 //
 // # Cost

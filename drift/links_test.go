@@ -41,6 +41,8 @@ package poise
 
 [r]: docs/view.md
 
+An unclosed ''tick' and 'pkg/doc.go''s.
+
 Paths: 'pkg/doc.go', './docs/view.md', 'pkg/doc.go:12', 'pkg/**', 'out/report', 'pkg/<name>/x', 'docs/', 'net/http',
 'pkg/...', 'make check', 'make demo POLICY=x', 'POLICY=y make verify', 'a code [span](nowhere.md) over
 two lines', make sure it works.

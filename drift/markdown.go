@@ -2,6 +2,7 @@ package drift
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -132,7 +133,7 @@ func (d *document) addHeading(level int, text string, line int) {
 	base := slug(text)
 	anchor := base
 	for n := 1; d.anchors[anchor]; n++ {
-		anchor = base + "-" + string(rune('0'+n))
+		anchor = base + "-" + strconv.Itoa(n)
 	}
 	d.anchors[anchor] = true
 }
