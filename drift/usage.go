@@ -19,7 +19,8 @@ var (
 	clockAllowed     = []string{"pkg/dispatch", "pkg/health/runner.go"}
 	goroutineAllowed = []string{
 		"pkg/dispatch", "pkg/health/runner.go",
-		"pkg/policytest", // runs only inside tests, and use by many goroutines is one of its laws
+		"pkg/policytest",     // runs only inside tests, and use by many goroutines is one of its laws
+		"pkg/internal/syncx", // its Go is the go statement that an explorer sees; who calls it is checked
 	}
 )
 
@@ -35,14 +36,14 @@ func Usage(repo *Repo) Report {
 			}
 		}
 		if under(file.Folder, "pkg") && !file.Test {
-			file.checkClock(&report)
+			file.checkClockAndGoroutines(&report)
 		}
 		file.checkExplorable(&report)
 	}
 	return report
 }
 
-func (f *GoFile) checkClock(report *Report) {
+func (f *GoFile) checkClockAndGoroutines(report *Report) {
 	if !f.in(clockAllowed) {
 		for importPath, names := range clockCalls {
 			for _, call := range f.uses(importPath, names) {
@@ -53,12 +54,25 @@ func (f *GoFile) checkClock(report *Report) {
 	}
 	if !f.in(goroutineAllowed) {
 		ast.Inspect(f.Syntax, func(node ast.Node) bool {
-			if node, ok := node.(*ast.GoStmt); ok {
-				report.fail(f.Path, f.line(node.Pos()), "let the caller, or pkg/dispatch, start it", "a go statement starts a goroutine")
+			if startsGoroutine(node) {
+				report.fail(f.Path, f.line(node.Pos()), "let the caller, or pkg/dispatch, start it", "the library starts a goroutine")
 			}
 			return true
 		})
 	}
+}
+
+// startsGoroutine reports whether the node is a go statement or calls something
+// named Go, as those of syncx, sync.WaitGroup and errgroup are.
+func startsGoroutine(node ast.Node) bool {
+	switch node := node.(type) {
+	case *ast.GoStmt:
+		return true
+	case *ast.CallExpr:
+		selector, ok := node.Fun.(*ast.SelectorExpr)
+		return ok && selector.Sel.Name == "Go"
+	}
+	return false
 }
 
 // checkExplorable reads the mark "// Explorable." and what it promises.

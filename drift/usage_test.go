@@ -46,6 +46,10 @@ func run() { go println(time.Tick(1)) }
 package policytest
 
 func run() { go println() }
+-- pkg/internal/syncx/event.go --
+package syncx
+
+func Go(f func()) { go f() }
 -- pkg/a_test.go --
 package poise_test
 
@@ -82,10 +86,14 @@ func more() { time.Since(time.Time{}) }
 -- pkg/policy/more.go --
 package policy
 
-func more() {
+func more(wg *syncx.WaitGroup) {
 	go println()
+	syncx.Go(more)
+	wg.Go(more)
 }
-`, []string{"pkg/policy/more.go:4 starts a goroutine"}},
+`, []string{
+			"pkg/policy/more.go:4 starts a goroutine", "pkg/policy/more.go:5 starts a goroutine", "pkg/policy/more.go:6 starts a goroutine",
+		}},
 		{"a sleeping test, anywhere", `
 -- fuzz/a_test.go --
 package fuzz
