@@ -176,8 +176,8 @@ func assertedType(expr ast.Expr) string {
 	return name
 }
 
-// checkPolicies keeps the policies in the form that the others follow, and makes
-// it impossible to add one that the common laws do not cover.
+// checkPolicies makes it impossible to add a policy that the common laws do not
+// cover, be it by not naming it in a test or by not saying that it is one.
 func checkPolicies(repo *Repo, report *Report) {
 	policies := policiesOf(repo)
 	if len(policies) == 0 && repo.HasFolder("pkg/policy") {
@@ -201,27 +201,34 @@ func checkPolicies(repo *Repo, report *Report) {
 		if file.Folder != "pkg/policy" {
 			continue
 		}
-		lines := file.codeLines()
-		if n := len(lines); n > policyFileLimit {
-			report.fail(file.Path, 1, "move arithmetic that two policies share into pkg/internal",
-				"the file has %d lines of code, more than %d", n, policyFileLimit)
-		}
+		file.checkSizes(report)
 		for _, decl := range file.functions() {
-			n := 0
-			for line := range lines {
-				if file.line(decl.Pos()) <= line && line <= file.line(decl.End()) {
-					n++
-				}
-			}
-			if n > functionLimit {
-				report.fail(file.Path, file.line(decl.Pos()), "split it where the branching ends and the computing begins",
-					"%s has %d lines of code, more than %d", decl.Name.Name, n, functionLimit)
-			}
 			receiver, _ := receiverOf(decl)
 			if decl.Name.Name == "Prepare" && ast.IsExported(receiver) && !declared[receiver] {
 				report.fail(file.Path, file.line(decl.Pos()), "write var _ poise.Policy = (*"+receiver+")(nil) below the type",
 					"%s has a Prepare and does not declare itself a policy", receiver)
 			}
+		}
+	}
+}
+
+// checkSizes keeps a policy readable in one sitting.
+func (f *GoFile) checkSizes(report *Report) {
+	lines := f.codeLines()
+	if n := len(lines); n > policyFileLimit {
+		report.fail(f.Path, 1, "move arithmetic that two policies share into pkg/internal",
+			"the file has %d lines of code, more than %d", n, policyFileLimit)
+	}
+	for _, decl := range f.functions() {
+		n := 0
+		for line := range lines {
+			if f.line(decl.Pos()) <= line && line <= f.line(decl.End()) {
+				n++
+			}
+		}
+		if n > functionLimit {
+			report.fail(f.Path, f.line(decl.Pos()), "split it where the branching ends and the computing begins",
+				"%s has %d lines of code, more than %d", decl.Name.Name, n, functionLimit)
 		}
 	}
 }
