@@ -69,4 +69,4 @@ type Query struct {
 
 // Plain reports whether the query asks for nothing that costs: it names no tried
 // candidates and wants no reasons.
-func (q *Query) Plain() bool { return q.Tried == nil && q.Why == nil }
+func (q Query) Plain() bool { return q.Tried == nil && q.Why == nil }

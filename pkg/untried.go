@@ -6,6 +6,19 @@ import "slices"
 // run from 0 to Len()-1, in the order of the candidates. [View.Untried] makes one.
 //
 // The zero value is empty.
+//
+// # Contract
+//
+//   - Untried holds the eligible candidates that were not tried, in the order of the View.
+//   - Next finds the first untried candidate at or after an index, going round.
+//
+// # Cost
+//
+// Len is O(1); At and Next are O(tried). Nothing allocates.
+//
+// # Concurrency
+//
+// An Untried does not change once it is made.
 type Untried struct {
 	view *View
 	// The positions in the eligible list that were tried, ascending: the first

@@ -13,12 +13,23 @@ import (
 )
 
 // Endpoint makes calls to one backend.
+//
+// # Contract
+//
+//   - A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+//
+// # Cost
+//
+// RoundTrip costs what the backend takes.
+//
+// # Concurrency
+//
+// RoundTrip is called by many goroutines at once, Close by one and last.
 type Endpoint interface {
 	// RoundTrip makes one call, under the rules of http.RoundTripper. An error
 	// that matches ErrNotSent promises that no byte of the request left.
 	http.RoundTripper
-	// Close frees what the endpoint holds. A Balancer calls it once, when the
-	// endpoint was removed and its last call has ended.
+	// Close frees what the endpoint holds.
 	Close() error
 }
 
