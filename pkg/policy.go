@@ -66,7 +66,3 @@ type Query struct {
 	// depend on time, such as InFlight, ignore it.
 	Now time.Time
 }
-
-// Plain reports whether the query asks for nothing that costs: it names no tried
-// candidates and wants no reasons.
-func (q Query) Plain() bool { return q.Tried == nil && q.Why == nil }

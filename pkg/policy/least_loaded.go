@@ -71,7 +71,7 @@ type leastLoadedPicker struct {
 
 // Pick takes a candidate of the smallest load.
 func (p *leastLoadedPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !q.Plain() || len(p.inFlight) == 0 {
+	if !plain(&q) || len(p.inFlight) == 0 {
 		return p.pickSlow(&q)
 	}
 	start := p.view.NextEligible(p.place())

@@ -68,7 +68,7 @@ type powerOfTwoChoicesPicker struct {
 // Pick draws two candidates and takes the less loaded.
 func (p *powerOfTwoChoicesPicker) Pick(q poise.Query) (poise.Selection, error) {
 	n := p.view.EligibleLen()
-	if !q.Plain() || n < 2 {
+	if !plain(&q) || n < 2 {
 		return p.pickSlow(&q)
 	}
 	first, second := p.chance.Pair(uint64(n))

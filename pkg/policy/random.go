@@ -64,7 +64,7 @@ type randomPicker struct {
 // Pick draws one candidate.
 func (p *randomPicker) Pick(q poise.Query) (poise.Selection, error) {
 	n := p.view.EligibleLen()
-	if !q.Plain() || n == 0 {
+	if !plain(&q) || n == 0 {
 		return p.pickSlow(&q)
 	}
 	return p.view.Select(p.view.Eligible(int(p.chance.Below(uint64(n)))))

@@ -79,7 +79,7 @@ type roundRobinPicker struct {
 
 // Pick takes the next candidate in turn.
 func (p *roundRobinPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !q.Plain() || p.places == 0 {
+	if !plain(&q) || p.places == 0 {
 		return p.pickSlow(&q)
 	}
 	// The cursor is a place among all candidates rather than a count of turns: so

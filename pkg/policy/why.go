@@ -5,6 +5,10 @@ import poise "github.com/copyleftdev/poise-go/pkg"
 // The fast path of a policy serves plain queries on Views that have someone to
 // choose. Failing and explaining are here, once for all policies.
 
+// plain reports whether the query asks for nothing that costs. It takes a pointer
+// because a copy of a Query costs as much as a pick.
+func plain(q *poise.Query) bool { return q.Tried == nil && q.Why == nil }
+
 // nothing ends a pick that has nobody to choose from.
 func nothing(v *poise.View, q *poise.Query, policy string) (poise.Selection, error) {
 	err := v.Check()
