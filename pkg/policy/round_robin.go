@@ -29,8 +29,8 @@ type RoundRobinConfig struct {
 //
 // # Cost
 //
-// A pick is O(1), and O(tried) with Tried. Prepare is O(1). The state is one
-// number.
+// A pick is O(1), and O(tried) with Tried. Prepare is O(n) time and memory. The
+// state is one number.
 //
 // # Concurrency
 //
@@ -58,12 +58,14 @@ func (p *RoundRobin) Prepare(v *poise.View) (poise.Picker, error) {
 	if v.Check() != nil {
 		return picker, nil
 	}
-	picker.places = uint64(v.Len())
-	if v.EligibleLen() < v.Len() {
-		picker.turns = make([]uint32, v.Len())
-		for place := range picker.turns {
-			picker.turns[place] = uint32(v.Eligible(v.NextEligible(place)))
+	picker.turns = make([]turn, v.Len())
+	for place := range picker.turns {
+		chosen := v.Eligible(v.NextEligible(place))
+		selection, err := v.Select(chosen)
+		if err != nil {
+			return nil, err
 		}
+		picker.turns[place] = turn{selection, uint64(chosen) + 1}
 	}
 	return picker, nil
 }
@@ -71,35 +73,37 @@ func (p *RoundRobin) Prepare(v *poise.View) (poise.Picker, error) {
 type roundRobinPicker struct {
 	policy *RoundRobin
 	view   *poise.View
-	places uint64 // candidates, eligible or not; 0 if none is eligible
-	// turns[place] is whose turn it is when the cursor stands at the place; nil
-	// where all are eligible, when that is the place itself.
-	turns []uint32
+	// turns[place] is whose turn it is when the cursor stands at the place of a
+	// candidate, eligible or not; empty if none is eligible.
+	turns []turn
+}
+
+// turn is a candidate and where the cursor goes after it.
+type turn struct {
+	selection poise.Selection
+	cursor    uint64
 }
 
 // Pick takes the next candidate in turn.
 func (p *roundRobinPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || p.places == 0 {
+	if !plain(&q) || len(p.turns) == 0 {
 		return p.pickSlow(&q)
 	}
 	// The cursor is a place among all candidates rather than a count of turns: so
 	// it means the same after a candidate has come or gone.
 	for {
 		cursor := p.policy.cursor.Load()
-		chosen := p.place(cursor)
-		if p.turns != nil {
-			chosen = uint64(p.turns[chosen])
-		}
-		if p.policy.cursor.CompareAndSwap(cursor, chosen+1) {
-			return p.view.Select(int(chosen))
+		turn := &p.turns[p.place(cursor)]
+		if p.policy.cursor.CompareAndSwap(cursor, turn.cursor) {
+			return turn.selection, nil
 		}
 	}
 }
 
 // place returns where a cursor stands among the candidates of the View.
 func (p *roundRobinPicker) place(cursor uint64) uint64 {
-	if cursor >= p.places {
-		return cursor % p.places
+	if n := uint64(len(p.turns)); cursor >= n {
+		return cursor % n
 	}
 	return cursor
 }
