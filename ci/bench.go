@@ -42,11 +42,11 @@ var budgets = []budget{
 	{what: "Random, one pick", bench: "pkg/policy.BenchmarkPick/policy=Random/n=4096", metric: ns, limit: 10, unit: "ns"},
 	{what: "PowerOfTwoChoices at 8, pick, lease and release", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 30, unit: "ns"},
 	{what: "PowerOfTwoChoices at 4,096 against 8", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=4096", over: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 1.8, unit: "×", hard: true},
-	{what: "PowerOfTwoChoices at 8, lease and release", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: allocs, limit: 0, unit: "allocs", hard: true},
+	{what: "PowerOfTwoChoices at 8, allocations", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: allocs, limit: 0, unit: "allocs", hard: true},
 	{what: "LeastLoaded, for each candidate", bench: "pkg/policy.BenchmarkPick/policy=LeastLoaded/n=4096", metric: ns, per: 4096, limit: 2, unit: "ns"},
 	{what: "NewView of 4,096 candidates", bench: "pkg.BenchmarkNewView/n=4096", metric: ns, per: 1000, limit: 400, unit: "µs"},
 	{what: "RoundTrip beyond a bare transport", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: ns, per: 1000, limit: 5, unit: "µs"},
-	{what: "RoundTrip beyond a bare transport", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},
+	{what: "RoundTrip beyond a bare transport, allocations", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},
 }
 
 func ns(b record.Benchmark) float64     { return b.NsPerOp }

@@ -103,7 +103,7 @@ func TestBudgets_HardOnesFail(t *testing.T) {
 			change: func(b *record.Benchmark) {
 				b.Allocs = map[string]float64{"BenchmarkRoundTrip/via=bare": 60, "BenchmarkRoundTrip/via=balancer": 67}[b.Name]
 			},
-			want: "budget: RoundTrip beyond a bare transport: at most 6 allocs",
+			want: "budget: RoundTrip beyond a bare transport, allocations: at most 6 allocs",
 		},
 		{
 			name: "a division by nothing",

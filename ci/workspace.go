@@ -109,7 +109,7 @@ type goPackage struct {
 
 // packages lists the module's packages under the given folders, or all.
 func (w *workspace) packages(ctx context.Context, folders ...string) (module string, found []goPackage, err error) {
-	out, err := w.exec.output(ctx, w.root, "go", "list", "-f",
+	out, err := w.exec.output(ctx, w.root, "go", "list", "-buildvcs=false", "-f",
 		"{{.Module.Path}}\t{{.ImportPath}}\t{{.TestImports}}{{.XTestImports}}", "./...")
 	if err != nil {
 		return "", nil, fmt.Errorf("go list: %w", err)
