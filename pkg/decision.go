@@ -70,6 +70,24 @@ type Decision struct {
 	// first; ComparedLen of them are set.
 	Compared    [2]Compared
 	ComparedLen int
+	// Scope is what a topology policy chose before an endpoint policy picked; the
+	// zero value where none did.
+	Scope ScopeChoice
+}
+
+// ScopeChoice is the scope in which an endpoint policy picked.
+type ScopeChoice struct {
+	// Policy is the name of the topology policy.
+	Policy string
+	// Priority is the priority it chose.
+	Priority uint32
+	// Panic means that members which are not eligible were used.
+	Panic bool
+	// Locality is the locality it chose, if it distinguishes them, with the weight
+	// it was given and that weight times its available part in millionths.
+	Locality        string
+	LocalityWeight  uint32
+	EffectiveWeight uint64
 }
 
 // Compared is one candidate and the figure it was compared by.

@@ -15,6 +15,9 @@ var (
 	// ErrAllTried means every eligible candidate is in Query.Tried. The caller
 	// may give up, or ask again without Tried.
 	ErrAllTried = errors.New("poise: every eligible candidate was tried")
+	// ErrPanicRejected means too few members are eligible and the policy was told
+	// to reject rather than use the others. It matches ErrNoEligible too.
+	ErrPanicRejected error = panicRejected{}
 	// ErrNoKey means a keyed policy was asked without a key.
 	ErrNoKey = errors.New("poise: the policy needs a key and the query has none")
 	// ErrLoadOverflow means a load that had to be compared cannot be told.
@@ -60,11 +63,20 @@ var (
 	ErrInconsistentTopology = errors.New("poise: one locality has two weights")
 	// ErrNotAscending means a list of indices is not strictly ascending.
 	ErrNotAscending = errors.New("poise: indices must be strictly ascending")
+	// ErrWeightOverflow means weights whose sum passes 64 bits.
+	ErrWeightOverflow = errors.New("poise: sum of weights overflows")
 	// ErrTooMany means more candidates than a View can hold.
 	ErrTooMany = errors.New("poise: too many candidates")
+	// ErrNotPositive means a number or duration that must be above zero.
+	ErrNotPositive = errors.New("poise: must be positive")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )
+
+type panicRejected struct{}
+
+func (panicRejected) Error() string        { return "poise: panic: too few eligible candidates" }
+func (panicRejected) Is(target error) bool { return target == ErrNoEligible }
 
 // FieldError names the field and the value that were refused. It unwraps to the
 // sentinel that says why.
