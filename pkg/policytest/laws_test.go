@@ -3,6 +3,8 @@ package policytest
 import (
 	"errors"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -532,5 +534,32 @@ func TestWitness_ChangesAtEveryReading(t *testing.T) {
 	}
 	if len(seen) != 4 || !seen["a"] {
 		t.Errorf("four readings gave the identities %v", seen)
+	}
+}
+
+// brokenRun asks the process that it is in to fail.
+const brokenRun = "POLICYTEST_RUN_BROKEN"
+
+// Run on a broken policy, in a process of its own so that it may fail.
+func TestRun_OfABrokenPolicy(t *testing.T) {
+	if os.Getenv(brokenRun) == "" {
+		return // in this process nothing is to fail
+	}
+	Run(t, suiteOf(nil, instead(poise.ErrEmpty, poise.ErrNoEligible)))
+}
+
+func TestRun_FailsTheTestAndNamesTheLaw(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestRun_OfABrokenPolicy$")
+	cmd.Env = append(os.Environ(), brokenRun+"=1")
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("a broken policy passes:\n%s", out)
+	}
+	for _, part := range []string{
+		"FAIL: TestRun_OfABrokenPolicy/an_empty_View_is_ErrEmpty", "replay with Suite.Seed 1",
+	} {
+		if !strings.Contains(string(out), part) {
+			t.Errorf("%q is not in the output:\n%s", part, out)
+		}
 	}
 }

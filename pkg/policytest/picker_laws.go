@@ -103,6 +103,8 @@ func (s *stage) checkRefusal(q *poise.Query, index int, err error) error {
 }
 
 // Claim: Pick returns no tried candidate while an untried eligible one exists.
+//
+// Cases: B49 (selection), Q1.
 func untriedComeFirst(l *lab) error {
 	err := l.each(func(s *stage, q poise.Query) error {
 		index, err := s.pick(q)
@@ -145,6 +147,8 @@ func (s *stage) retry(key poise.Key) error {
 }
 
 // Claim: Pick succeeds while an untried eligible candidate exists, unless the policy states a refusal of its own.
+//
+// Cases: B11.
 func succeedsWhereItCan(l *lab) error {
 	return l.each(func(s *stage, q poise.Query) error {
 		index, err := s.pick(q)
@@ -165,6 +169,8 @@ func (s *stage) checkSuccess(q *poise.Query, _ int, err error, refusals []error)
 }
 
 // Claim: A Pick that fails for want of a candidate or a key leaves the later picks as they would have been without it.
+//
+// Cases: B07.
 func failedPickLeavesNoTrace(l *lab) error {
 	hopeless := []*world{
 		{name: "empty"},
@@ -214,6 +220,8 @@ func (l *lab) needsKey(w *world) bool {
 }
 
 // Claim: Pick uses what its View sampled and asks no Candidate again.
+//
+// Cases: G1, G2, G3.
 func asksNoCandidateAgain(l *lab) error {
 	return l.each(func(s *stage, q poise.Query) error {
 		_, _ = s.pick(q)
@@ -227,6 +235,8 @@ func asksNoCandidateAgain(l *lab) error {
 }
 
 // Claim: Equal policies asked the same from one goroutine pick the same.
+//
+// Cases: G25.
 func equalPoliciesPickTheSame(l *lab) error {
 	p, twin := l.suite.New(), l.suite.New()
 	for _, w := range l.worlds() {
@@ -326,6 +336,8 @@ func (s *stage) checkWhy(q *poise.Query, index int, err error) error {
 }
 
 // Claim: Pick allocates nothing while at most eight of its candidates are tried.
+//
+// Cases: E12.
 func allocatesNothing(l *lab) error {
 	stages, err := l.openAll()
 	if err != nil {
