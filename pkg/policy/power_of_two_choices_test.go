@@ -50,8 +50,8 @@ func TestPowerOfTwoChoices_DrawsEveryPairEquallyOften(t *testing.T) {
 		for range sampleSize(1.0/pairs, bias)/len(seedSweep) + 1 {
 			d.pick(t, q)
 			a, b := why.Compared[0].Index, why.Compared[1].Index
-			if a == b || a == 2 || b == 2 || why.ComparedLen != 2 {
-				t.Fatalf("compared %d with %d", a, b)
+			if a == b || a == 2 || b == 2 || why.ComparedLen != 2 || why.Considered != 2 {
+				t.Fatalf("compared %d with %d: %+v", a, b, why)
 			}
 			counts[pairNumber(d.view.NextEligible(a), d.view.NextEligible(b))]++
 		}

@@ -134,9 +134,7 @@ func (p *rendezvousPicker) highest(key poise.Key, rest *poise.Untried, n int) po
 	for position := range n {
 		index := at(p.view, rest, position)
 		hash := poise.Mix64(uint64(prefix.String(p.ids[index])))
-		if hash > highest.Figure || highest.Index < 0 {
-			highest = poise.Compared{Index: index, Figure: hash}
-		}
+		highest = higher(highest, poise.Compared{Index: index, Figure: hash})
 	}
 	return highest
 }
@@ -150,11 +148,17 @@ func (p *rendezvousPicker) highestCustom(key poise.Key, rest *poise.Untried, n i
 		index := at(p.view, rest, position)
 		stream = append(append(stream[:len(prefix)], p.ids[index]...), 0xff)
 		hash := poise.Mix64(p.custom.hash(stream))
-		if hash > highest.Figure || highest.Index < 0 {
-			highest = poise.Compared{Index: index, Figure: hash}
-		}
+		highest = higher(highest, poise.Compared{Index: index, Figure: hash})
 	}
 	*buffer = stream // it may have grown
 	p.custom.give(buffer)
 	return highest
+}
+
+// higher returns the one with the higher hash; the first of equal ones.
+func higher(first, second poise.Compared) poise.Compared {
+	if second.Figure > first.Figure || first.Index < 0 {
+		return second
+	}
+	return first
 }

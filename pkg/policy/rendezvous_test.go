@@ -434,6 +434,36 @@ func TestRendezvous_CustomHashInParallel(t *testing.T) {
 	wg.Wait()
 }
 
+// Two picks overlap for certain where the hash of one makes the other.
+func TestRendezvous_OverlappingPicksHaveStreamsOfTheirOwn(t *testing.T) {
+	samples := named("a", "b", "c")
+	inner := poise.Query{Key: poise.StringKey("the inner key, longer than the outer")}
+	var d desk
+	var got []string
+	nested := false
+	hash := func(stream []byte) uint64 {
+		before := string(stream)
+		if !nested {
+			nested = true
+			d.pick(t, inner)
+			nested = false
+			got = append(got, before)
+		}
+		if string(stream) != before {
+			t.Errorf("the stream %q became %q", before, stream)
+		}
+		return uint64(len(stream))
+	}
+	d = open(t, newRendezvous(t, policy.RendezvousConfig{Hash: hash}), samples)
+	for range 2 { // the second time a buffer is there to be shared
+		got = nil
+		d.pick(t, poise.Query{Key: poise.StringKey("outer")})
+		if want := []string{"\x00outer\xff\x01a\xff", "\x00outer\xff\x01b\xff", "\x00outer\xff\x01c\xff"}; !slices.Equal(got, want) {
+			t.Errorf("Hash was given %q, want %q", got, want)
+		}
+	}
+}
+
 func TestRendezvous_ExplainsInText(t *testing.T) {
 	samples := named("a", "b")
 	samples[1].Excluded = poise.ExcludedCircuitOpen

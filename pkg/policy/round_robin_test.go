@@ -120,7 +120,7 @@ func TestRoundRobin_SeedsSpreadAFleet(t *testing.T) {
 
 // Claim: Parallel picks on one View take exactly the turns that as many picks in sequence would.
 func TestRoundRobin_SharesExactlyInParallel(t *testing.T) {
-	const goroutines, picks = 8, 1001
+	const goroutines, picks = 8, 5001
 	samples := backends(7)
 	samples[2].Excluded = poise.ExcludedUnhealthy
 	samples[3].Status = poise.Draining
@@ -145,8 +145,10 @@ func TestRoundRobin_SharesExactlyInParallel(t *testing.T) {
 			var mu sync.Mutex
 			var wg sync.WaitGroup
 			got := make([]int, 7)
+			begin := make(chan struct{})
 			for range goroutines {
 				wg.Go(func() {
+					<-begin
 					mine := make([]int, 7)
 					for range picks {
 						index, err := d.try(q)
@@ -163,6 +165,7 @@ func TestRoundRobin_SharesExactlyInParallel(t *testing.T) {
 					}
 				})
 			}
+			close(begin)
 			wg.Wait()
 			if !slices.Equal(got, want) {
 				t.Errorf("shares %v, want %v", got, want)
