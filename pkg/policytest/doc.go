@@ -10,6 +10,6 @@
 // them can be run alone. Run them with the race detector on: it sees more than
 // the laws can.
 //
-// A pass means that the policy kept the laws on a few hundred candidate sets and
-// some ten thousand picks. It says nothing about how well the policy spreads work.
+// A policy that no law catches has kept them on about a hundred candidate sets and
+// some ten thousand picks. That says nothing about how well it spreads work.
 package policytest
