@@ -193,6 +193,16 @@ var faults = []fault{
 			return p.sound(q)
 		},
 	},
+	{
+		// Cases: G28.
+		law: "a pick succeeds where it can", name: "selects an index that is out of range",
+		pick: func(p *plantedPicker, q poise.Query) (poise.Selection, error) {
+			if _, err := p.sound(q); err != nil {
+				return poise.Selection{}, err
+			}
+			return p.view.Select(p.view.Len())
+		},
+	},
 	{law: "a failed pick leaves no trace", name: "takes a turn on ErrEmpty", pick: trace(poise.ErrEmpty)},
 	{law: "a failed pick leaves no trace", name: "takes a turn on ErrNoEligible", pick: trace(poise.ErrNoEligible)},
 	{law: "a failed pick leaves no trace", name: "takes a turn on ErrAllTried", pick: trace(poise.ErrAllTried)},
