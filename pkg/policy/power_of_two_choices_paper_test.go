@@ -95,15 +95,14 @@ func TestPowerOfTwoChoices_WaitsAsTheSupermarketModelSays(t *testing.T) {
 		lambda, want float64
 		arrivals     int // the fuller the queues, the slower they forget
 	}{
-		{0.50, 1.2695, 300_000}, {0.70, 1.6183, 300_000}, {0.80, 1.9638, 300_000},
-		{0.90, 2.6450, 1_000_000}, {0.95, 3.4565, 1_000_000},
+		{0.50, 1.2695, 200_000}, {0.80, 1.9638, 300_000}, {0.95, 3.4565, 1_000_000},
 	} {
 		got := meanTime(t, newPowerOfTwoChoices(t, 1), 100, row.lambda, row.arrivals)
 		if math.Abs(got/row.want-1) > 0.02 {
 			t.Errorf("at load %v a job takes %.4f, want %.4f within 2 %%", row.lambda, got, row.want)
 		}
 	}
-	if got := meanTime(t, newRandom(t, 1), 100, 0.5, 500_000); math.Abs(got/2-1) > 0.02 {
+	if got := meanTime(t, newRandom(t, 1), 100, 0.5, 300_000); math.Abs(got/2-1) > 0.02 {
 		t.Errorf("one choice at load 0.5: a job takes %.4f, want 2 within 2 %%", got)
 	}
 }

@@ -23,7 +23,7 @@ type twin interface {
 type situation struct {
 	samples []poise.Sample
 	loads   []uint64
-	text    string // the key
+	stream  []byte // what the key is hashed by
 	tried   map[string]bool
 }
 
@@ -129,7 +129,7 @@ func (rendezvousTwin) pick(s *situation) (int, error) {
 	}
 	best, highest := -1, uint64(0)
 	for _, i := range left {
-		if hash := rendezvousHash(textStream(s.text), s.samples[i].ID); best < 0 || hash > highest {
+		if hash := rendezvousHash(s.stream, s.samples[i].ID); best < 0 || hash > highest {
 			best, highest = i, hash
 		}
 	}
@@ -183,9 +183,15 @@ func drawSamples(t *rapid.T) ([]poise.Sample, []uint64) {
 
 // drawQuery draws a query, and the situation that the twin sees.
 func drawQuery(t *rapid.T, samples []poise.Sample, loads []uint64) (poise.Query, *situation) {
-	text := rapid.StringN(0, 12, -1).Draw(t, "key")
-	s := &situation{samples: samples, loads: loads, text: text, tried: map[string]bool{}}
-	q := poise.Query{Key: poise.StringKey(text), Now: time.Unix(1, 0)}
+	s := &situation{samples: samples, loads: loads, tried: map[string]bool{}}
+	q := poise.Query{Now: time.Unix(1, 0)}
+	if rapid.Bool().Draw(t, "text") {
+		text := rapid.StringN(0, 12, -1).Draw(t, "key")
+		q.Key, s.stream = poise.StringKey(text), textStream(text)
+	} else {
+		number := rapid.Uint64().Draw(t, "key")
+		q.Key, s.stream = poise.Uint64Key(number), numberStream(number)
+	}
 	if rapid.Bool().Draw(t, "why") {
 		q.Why = new(poise.Decision)
 	}

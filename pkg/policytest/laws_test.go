@@ -527,11 +527,12 @@ func TestSuite_SeedReplaysAFailure(t *testing.T) {
 		s.Seed = seed
 		return s.check(lawOf(t, "the untried come first")).Error()
 	}
-	if f(7) != f(7) {
-		t.Errorf("seed 7 gives two failures:\n%s\n%s", f(7), f(7))
+	first, second := f(7), f(7)
+	if first != second {
+		t.Errorf("seed 7 gives two failures:\n%s\n%s", first, second)
 	}
-	if !strings.Contains(f(7), "Suite.Seed 7") {
-		t.Errorf("the failure does not name its seed: %s", f(7))
+	if !strings.Contains(first, "Suite.Seed 7") {
+		t.Errorf("the failure does not name its seed: %s", first)
 	}
 }
 
