@@ -10,9 +10,18 @@ import "github.com/copyleftdev/poise-go/pkg/internal/syncx"
 
 // An Explorer schedules the goroutines of a model; see SetExplorer.
 type (
-	Explorer = syncx.Explorer
-	SyncOp   = syncx.Op
-	SyncGate = syncx.Gate
+	Explorer   = syncx.Explorer
+	SyncOp     = syncx.Op
+	SyncEffect = syncx.Effect
+	SyncGate   = syncx.Gate
+)
+
+// What an Explorer needs to know by name.
+const (
+	SyncForeign = syncx.Foreign
+	SyncStart   = syncx.Start
+	SyncRead    = syncx.Read
+	SyncShare   = syncx.Share
 )
 
 // SetExplorer makes e decide about every synchronising operation of the library.

@@ -40,11 +40,11 @@ func (e *Event) Wait(ctx context.Context) error {
 		return e.block(ctx)
 	}
 	explorer.WaitContext(EventWait, unsafe.Pointer(e), e, ctx)
-	fired, ended := e.fired.Load(), explorer.Ended(ctx)
-	if fired && (!ended || explorer.Choose("event or end of context", 2) == 0) {
+	err := explorer.Err(ctx)
+	if e.fired.Load() && (err == nil || explorer.Choose("event or end of context", 2) == 0) {
 		return nil
 	}
-	return ctx.Err()
+	return err
 }
 
 func (e *Event) block(ctx context.Context) error {

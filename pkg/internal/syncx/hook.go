@@ -50,7 +50,12 @@ var opNames = [...]string{
 }
 
 // String returns the name under which the operation appears in a table of steps.
-func (o Op) String() string { return opNames[o] }
+func (o Op) String() string {
+	if o >= Foreign {
+		return "explorer"
+	}
+	return opNames[o]
+}
 
 // Effect says how an operation orders against others on the same object.
 type Effect uint8
@@ -72,6 +77,17 @@ func (o Op) Effect() Effect {
 		return Share
 	default:
 		return Write
+	}
+}
+
+// Changes reports whether the operation is more than a look, locks taken and
+// given back not counted.
+func (o Op) Changes() bool {
+	switch o {
+	case Load, Lock, Unlock, RLock, RUnlock, Announce, Acquire, EventFired:
+		return false
+	default:
+		return o < Foreign
 	}
 }
 
@@ -107,8 +123,8 @@ type Explorer interface {
 	Wait(op Op, obj unsafe.Pointer, gate Gate)
 	// WaitContext is Wait for an operation that the end of ctx opens too.
 	WaitContext(op Op, obj unsafe.Pointer, gate Gate, ctx context.Context)
-	// Ended reports whether ctx has ended, without making a step.
-	Ended(ctx context.Context) bool
+	// Err returns ctx's error without making a step.
+	Err(ctx context.Context) error
 	// Idle says that the operation just made changed nothing.
 	Idle()
 	// Choose returns one of 0 to n-1; an explorer tries them all.

@@ -1,0 +1,73 @@
+//go:build interleave
+
+package explore
+
+import (
+	"testing"
+	"time"
+)
+
+// counters is a state of independent and shared counters.
+type counters struct{ shared, a, b, c Int64 }
+
+func straight(tasks, ops int) Model[*counters] {
+	m := Model[*counters]{Name: "straight line", New: func() *counters { return new(counters) }}
+	for range tasks {
+		m.Tasks = append(m.Tasks, Task[*counters]{"task", func(s *counters, _ *T) {
+			for range ops {
+				s.shared.Add(1)
+			}
+		}})
+	}
+	return m
+}
+
+// multinomial returns the number of orders of tasks × ops steps.
+func multinomial(tasks, ops int) int {
+	n, total := 1, 0
+	for range tasks {
+		for k := 1; k <= ops; k++ {
+			total++
+			n = n * total / k
+		}
+	}
+	return n
+}
+
+func TestExplore_CountsTheOrdersOfAStraightLine(t *testing.T) {
+	for _, c := range []struct{ tasks, ops int }{{1, 5}, {2, 1}, {2, 6}, {2, 8}, {3, 3}, {3, 4}, {4, 2}} {
+		want := multinomial(c.tasks, c.ops)
+		for _, reduce := range []bool{false, true} { // every two steps are dependent: nothing to reduce
+			r := run(erase(straight(c.tasks, c.ops)), options{reduce: reduce, budget: -1})
+			if r.refused != "" || r.executions != want || !r.exhausted {
+				t.Errorf("%d tasks of %d steps, reduced %t: %d executions and %d redundant, want %d; %s", c.tasks, c.ops, reduce, r.executions, r.redundant, want, r.refused)
+			}
+		}
+	}
+}
+
+func TestExplore_RunsIndependentTasksOnce(t *testing.T) {
+	m := straight(3, 0)
+	for i := range m.Tasks {
+		m.Tasks[i].Body = func(s *counters, _ *T) {
+			for range 4 {
+				[]*Int64{&s.a, &s.b, &s.c}[i].Add(1)
+			}
+		}
+	}
+	r := run(erase(m), options{reduce: true, budget: -1})
+	if r.executions != 1 || r.redundant != 0 {
+		t.Errorf("%d executions and %d redundant, want 1 and 0", r.executions, r.redundant)
+	}
+}
+
+func TestExplore_Speed(t *testing.T) {
+	m := straight(2, 6)
+	m.Final = func(s *counters, _ *Run) error { return nil }
+	n := 0
+	began := time.Now()
+	for range 1000 {
+		n += run(erase(m), options{budget: -1}).executions
+	}
+	t.Logf("%.0f executions/s", float64(n)/time.Since(began).Seconds())
+}
