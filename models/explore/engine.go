@@ -51,12 +51,13 @@ type step struct {
 	task      int
 	op        poise.SyncOp
 	effect    poise.SyncEffect
-	obj, also unsafe.Pointer // also is only read
-	visible   bool           // it changes what a predicate reads
-	call, ret bool           // the first, the last step of a call
-	prev      int            // the node of the step before it in its task, or of the Go that made the task; -1
-	index     uint16         // its number in its task, from 1
-	clock     clock          // what happened before it; reduced engine only
+	obj, also unsafe.Pointer   // also is only read
+	more      []unsafe.Pointer // waiters that it lets on
+	visible   bool             // it changes what a predicate reads
+	call, ret bool             // the first, the last step of a call
+	prev      int              // the node of the step before it in its task, or of the Go that made the task; -1
+	index     uint16           // its number in its task, from 1
+	clock     clock            // what happened before it; reduced engine only
 }
 
 // node is one decision of an execution: who makes the next step, or, when
@@ -415,11 +416,14 @@ func (e *engine) take(n *node) *task {
 	if stay {
 		n.preempted++
 	}
-	c := n.clock
 	t.index++
+	before := n.step
 	n.step = t.pending
-	n.task, n.prev, n.index, n.clock = t.id, t.last, t.index, c
+	n.task, n.prev, n.index = t.id, t.last, t.index
 	n.effect = n.op.Effect()
+	if e.at < e.prefix { // known from the execution that made the node
+		n.visible, n.clock = before.visible, before.clock
+	}
 	if t.calling && t.fresh {
 		n.call, t.fresh, t.first = e.spec != nil, false, e.at
 	}

@@ -90,6 +90,16 @@ func (e *engine) Idle() {
 	}
 }
 
+// Also implements poise.Explorer.
+//
+//go:norace
+func (e *engine) Also(obj unsafe.Pointer) {
+	if e.mode == running && !e.draining && !e.ended {
+		n := &e.path[e.last]
+		n.more = append(n.more, obj)
+	}
+}
+
 // Choose implements poise.Explorer.
 //
 //go:norace

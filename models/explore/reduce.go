@@ -3,7 +3,7 @@
 package explore
 
 import (
-	"unsafe"
+	"slices"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
@@ -23,15 +23,17 @@ func (c *clock) covers(s *step) bool { return c[s.task] >= s.index }
 // dependent reports whether the order of two steps of different tasks can
 // matter: to an object, to a predicate, or to which of two calls came first.
 func dependent(a, b *step) bool {
-	return touch(a.obj, a.effect, b.obj, b.effect) ||
-		touch(a.also, poise.SyncRead, b.obj, b.effect) ||
-		touch(a.obj, a.effect, b.also, poise.SyncRead) ||
+	return a.obj == b.obj && a.obj != nil && a.op.Meets(b.op) && !commute(a.effect, b.effect) ||
+		a.also != nil && a.also == b.obj && b.effect != poise.SyncRead ||
+		b.also != nil && b.also == a.obj && a.effect != poise.SyncRead ||
+		len(a.more) > 0 && slices.Contains(a.more, b.obj) ||
+		len(b.more) > 0 && slices.Contains(b.more, a.obj) ||
 		a.visible && b.visible ||
 		a.ret && b.call || a.call && b.ret
 }
 
-func touch(a unsafe.Pointer, does poise.SyncEffect, b unsafe.Pointer, do poise.SyncEffect) bool {
-	return a == b && a != nil && !(does == do && (do == poise.SyncRead || do == poise.SyncShare))
+func commute(a, b poise.SyncEffect) bool {
+	return a == b && (a == poise.SyncRead || a == poise.SyncShare)
 }
 
 // outlook returns the task's next step as far as it can be known: it may change

@@ -68,8 +68,8 @@ func (e *engine) diverged() {
 
 // leaked refuses a model that leaves goroutines behind.
 func (e *engine) leaked(before int) {
-	for range 1000 { // one that is about to end may do so
-		if runtime.Gosched(); runtime.NumGoroutine()-e.launched() <= before {
+	for range 2000 { // one that is about to end may do so
+		if <-time.After(time.Millisecond); runtime.NumGoroutine()-e.launched() <= before {
 			return
 		}
 	}

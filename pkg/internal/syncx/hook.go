@@ -91,23 +91,29 @@ func (o Op) Changes() bool {
 	}
 }
 
-// Frees reports whether the operation o is what lets next happen, or cannot
-// matter to it, in every state in which o comes first. The order of such a pair
-// cannot be turned round, so it is no race: with Unlock and Lock, the race is
-// between the two locks.
+// Frees reports whether the operation o, when it comes before next on the same
+// object, is what lets next happen. Such a pair is ordered but cannot be turned
+// round, so it is no race: with Unlock and Lock, the race is between the locks.
 func (o Op) Frees(next Op) bool {
 	switch next {
-	case Lock:
+	case Lock, Announce, RLock:
 		return o == Unlock
-	case Announce, RLock:
-		return o == Unlock || o == Acquire
+	case Acquire:
+		return o == RUnlock
 	case GroupWait:
 		return o == GroupDone
-	case Acquire, CondWake, Start:
-		return true
+	case CondWake:
+		return o == CondSignal || o == CondBroadcast
 	default:
-		return o == Acquire || o == CondWake
+		return false
 	}
+}
+
+// Meets reports whether the order of the two operations on one object can matter
+// at all. An announced writer has closed the lock already, so that it gets the
+// lock concerns only the readers that leave.
+func (o Op) Meets(other Op) bool {
+	return (o != Acquire || other == RUnlock) && (other != Acquire || o == RUnlock)
 }
 
 // Gate tells whether an operation that can block could happen now.
@@ -125,6 +131,9 @@ type Explorer interface {
 	WaitContext(op Op, obj unsafe.Pointer, gate Gate, ctx context.Context)
 	// Err returns ctx's error without making a step.
 	Err(ctx context.Context) error
+	// Also says that the operation just made concerns obj too: it lets on who
+	// waits there.
+	Also(obj unsafe.Pointer)
 	// Idle says that the operation just made changed nothing.
 	Idle()
 	// Choose returns one of 0 to n-1; an explorer tries them all.

@@ -228,6 +228,11 @@ type ticket struct{ woken atomic.Bool }
 // Open implements Gate.
 func (t *ticket) Open(Op) bool { return t.woken.Load() }
 
+func (t *ticket) wake() {
+	explorer.Also(unsafe.Pointer(t))
+	t.woken.Store(true)
+}
+
 // NewCond returns a Cond on l.
 func NewCond(l sync.Locker) *Cond { return &Cond{L: l, real: sync.Cond{L: l}} }
 
@@ -240,7 +245,7 @@ func (c *Cond) Wait() {
 	t := new(ticket)
 	c.enter(t)
 	c.L.Unlock()
-	wait(CondWake, unsafe.Pointer(c), t)
+	wait(CondWake, unsafe.Pointer(t), t)
 	t.woken.Load()
 	c.L.Lock()
 }
@@ -255,7 +260,7 @@ func (c *Cond) Signal() {
 	case 0:
 		idle()
 	default:
-		c.leave(explorer.Choose("waiter to wake", n)).woken.Store(true)
+		c.leave(explorer.Choose("waiter to wake", n)).wake()
 	}
 }
 
@@ -269,7 +274,7 @@ func (c *Cond) Broadcast() {
 		idle()
 	}
 	for c.waiting() > 0 {
-		c.leave(0).woken.Store(true)
+		c.leave(0).wake()
 	}
 }
 
