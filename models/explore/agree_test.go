@@ -209,7 +209,7 @@ func randomModel(kind int, r *rand.Rand) Model[*world] {
 }
 
 func TestEngines_AgreeOnRandomModels(t *testing.T) {
-	const perKind, most = 400, 30_000
+	const perKind, most = 60, 10_000
 	for kind, k := range kinds {
 		t.Run(strings.ReplaceAll(k.name, " ", "_"), func(t *testing.T) {
 			all, few, redundant, compared := 0, 0, 0, 0

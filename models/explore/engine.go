@@ -114,6 +114,8 @@ type engine struct {
 	ended    bool // this execution is over before its tasks are
 	drained  int
 
+	pending []step // that this execution never came to; reduced engine only
+
 	visible    []unsafe.Pointer // what predicates read in the first state
 	allVisible bool             // they read something else later
 	learning   bool             // this observation fills visible
@@ -218,7 +220,7 @@ func (e *engine) backtrack() bool {
 func (e *engine) execute() {
 	e.prefix, e.at, e.last = len(e.path), 0, -1
 	e.draining, e.ended, e.drained = false, false, 0
-	e.run.History = e.run.History[:0]
+	e.run.History, e.pending = e.run.History[:0], e.pending[:0]
 	e.clock = modelClock{}
 	e.tasks, e.live = e.tasks[:0], 0
 
@@ -371,6 +373,7 @@ func (e *engine) newNode(enabled set) *node {
 	if e.reduce {
 		n.sleep = e.sleepers()
 		if open = enabled.without(n.sleep); open == 0 {
+			e.hold(enabled)
 			e.draining = true
 			return nil
 		}

@@ -77,15 +77,22 @@ func (e *engine) findRaces() {
 			e.turn(i, &n.step)
 		}
 	}
-	if e.draining {
-		return
+	if !e.draining {
+		e.hold(0)
 	}
-	// A step that never came, in a deadlock or at the end of a context that
-	// outlived the tasks, could have come earlier.
+	for i := range e.pending {
+		e.turn(len(e.path), &e.pending[i])
+	}
+	e.pending = e.pending[:0]
+}
+
+// hold keeps the steps that never came: in a deadlock, at the end of a context
+// that outlived the tasks, or behind tasks that only repeat what is known. They
+// could have come earlier, so they may race like the others.
+func (e *engine) hold(except set) {
 	for _, t := range e.tasks {
-		if !t.done {
-			s := e.outlook(t)
-			e.turn(len(e.path), &s)
+		if !t.done && !except.has(t.id) {
+			e.pending = append(e.pending, e.outlook(t))
 		}
 	}
 }
@@ -94,8 +101,11 @@ func (e *engine) findRaces() {
 // before it.
 //
 // A race is a pair of dependent steps with nothing in between that orders them.
-// Steps that free what the later one waits for order but do not race, so what
-// they order is looked behind: covered leaves them out.
+// Where a race stands in between, turning that one round comes first, so covered
+// hides what lies behind it. A step that frees what the later one waits for is no
+// race and hides nothing, and neither does a step that may have been possible
+// only while the later one was not: with Lock, a failed TryLock, Unlock and Lock,
+// what can be turned round are the two locks.
 func (e *engine) turn(i int, s *step) {
 	s.clock = clock{}
 	if s.prev >= 0 {
@@ -111,7 +121,9 @@ func (e *engine) turn(i int, s *step) {
 		}
 		if !m.op.Frees(s.op) {
 			found = append(found, j)
-			covered.join(&m.clock)
+			if together(&m.step, s) {
+				covered.join(&m.clock)
+			}
 		}
 		s.clock.join(&m.clock)
 	}
@@ -119,6 +131,12 @@ func (e *engine) turn(i int, s *step) {
 	for _, j := range found {
 		e.mark(j, i, s)
 	}
+}
+
+// together reports whether the later step was surely possible, but for steps
+// that come after the earlier one, when the earlier one was made.
+func together(earlier, later *step) bool {
+	return !later.op.Waits() || later.op.Takes() && earlier.op.Takes() && earlier.effect != poise.SyncRead
 }
 
 // mark makes sure that some execution turns the race between the step at j and

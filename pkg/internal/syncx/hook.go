@@ -109,6 +109,27 @@ func (o Op) Frees(next Op) bool {
 	}
 }
 
+// Waits reports whether the operation can block.
+func (o Op) Waits() bool {
+	switch o {
+	case Lock, RLock, Announce, Acquire, GroupWait, CondWake, EventWait:
+		return true
+	default:
+		return false
+	}
+}
+
+// Takes reports whether the operation, when it succeeds, takes a lock that was
+// free for it.
+func (o Op) Takes() bool {
+	switch o {
+	case Lock, TryLock, RLock, TryRLock, Announce:
+		return true
+	default:
+		return false
+	}
+}
+
 // Meets reports whether the order of the two operations on one object can matter
 // at all. An announced writer has closed the lock already, so that it gets the
 // lock concerns only the readers that leave.
