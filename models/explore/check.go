@@ -49,6 +49,10 @@ func Check[S any](t *testing.T, m Model[S]) {
 				t.Run("replay="+schedule, func(t *testing.T) { replay(t, p, schedule) })
 				return
 			}
+			if raceBuild {
+				findRace(t, p)
+				return
+			}
 			find(t, p, b.Breaks)
 		})
 	}
@@ -176,9 +180,6 @@ func find(t *testing.T, p program, verdict string) {
 			t.Logf("model %s: %s after %d executions, schedule %s", p.name, verdict, r.executions+r.redundant, f.schedule)
 		default:
 			t.Errorf("model %s: the planted bug was not found in %d executions; verdicts %q", p.name, r.executions, keys(r.failures))
-		}
-		if raceBuild {
-			return
 		}
 	}
 }

@@ -5,6 +5,7 @@ package explore
 import (
 	"iter"
 	"runtime"
+	"testing"
 )
 
 // raceBuild is whether this process looks for data races instead of verdicts.
@@ -108,3 +109,6 @@ func (e *engine) release() {}
 
 // races returns the number of data races reported so far.
 func races() int { return 0 }
+
+// findRace is what a race build does with a planted data race.
+func findRace(t *testing.T, p program) { t.Fatalf("%s: this is not a race build", p.name) }

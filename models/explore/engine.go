@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"unsafe"
 
@@ -107,6 +108,7 @@ type engine struct {
 	live    int   // tasks that have not ended, contexts not counted
 	mode    mode
 
+	crash    string // the panic that has just ended a task
 	state    any
 	run      Run
 	clock    modelClock
@@ -293,18 +295,22 @@ func (e *engine) attach(c *modelContext) {
 }
 
 // runBody runs the task's body to its end, or to the end of the execution.
+//
+//go:norace
 func (t *task) runBody() {
-	t.begin()
-	defer func() {
-		if r := recover(); r != nil && t.e.mode != unwinding {
-			t.e.panicked(t, r)
-		}
-	}()
+	t.begun = true
+	defer t.caught()
 	t.body(t.e.state, &t.handle)
 }
 
+// caught keeps what the body panicked with for the engine.
+//
 //go:norace
-func (t *task) begin() { t.begun = true }
+func (t *task) caught() {
+	if r := recover(); r != nil && t.e.mode != unwinding {
+		t.e.crash = fmt.Sprintf("task %s: %v\n%s", t.name, r, debug.Stack())
+	}
+}
 
 // finish notes that the body has ended.
 //
@@ -327,6 +333,10 @@ func (e *engine) decide() *task {
 }
 
 func (e *engine) decideOne() *task {
+	if e.crash != "" {
+		e.fail("panic", e.crash)
+		e.crash, e.ended = "", true
+	}
 	if e.ended {
 		return nil
 	}

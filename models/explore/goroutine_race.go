@@ -16,6 +16,7 @@ const raceBuild = true
 // own operations and nothing else.
 type coroutine struct {
 	wake, back chan struct{}
+	over       chan struct{} // closed, and not hidden, when the goroutine ends
 
 	// What the task asks of the engine when it comes back, because the engine's
 	// variables belong to the engine's goroutine here.
@@ -38,7 +39,7 @@ const (
 //go:norace
 func (t *task) resume() {
 	if t.wake == nil {
-		t.wake, t.back = make(chan struct{}), make(chan struct{})
+		t.wake, t.back, t.over = make(chan struct{}), make(chan struct{}), make(chan struct{})
 		go t.loop()
 	}
 	for {
@@ -62,6 +63,7 @@ func (t *task) resume() {
 
 //go:norace
 func (t *task) loop() {
+	defer close(t.over)
 	for t.await() {
 		t.once()
 		t.handBack()
@@ -152,6 +154,7 @@ func (e *engine) unwind() {
 			continue
 		}
 		t.resume()
+		<-t.over
 		t.coroutine = coroutine{}
 	}
 }
@@ -171,6 +174,7 @@ func (e *engine) dismiss() {
 	for _, t := range e.slots {
 		if t.wake != nil {
 			close(t.wake)
+			<-t.over
 		}
 	}
 }

@@ -1,4 +1,4 @@
-//go:build interleave
+//go:build interleave && !race
 
 package explore
 
@@ -36,7 +36,9 @@ func knownModel(name string, tasks ...body) Model[*known] {
 	for i, b := range tasks {
 		m.Tasks = append(m.Tasks, Task[*known]{fmt.Sprint("task ", i), b})
 	}
-	m.Outcome = func(s *known, r *Run) string { return fmt.Sprint(s.n.Load(), s.m.Load(), s.saw, r.Results(0), r.Results(1)) }
+	m.Outcome = func(s *known, r *Run) string {
+		return fmt.Sprint(s.n.Load(), s.m.Load(), s.saw, r.Results(0), r.Results(1))
+	}
 	return m
 }
 

@@ -44,11 +44,6 @@ func (e *engine) fail(verdict, detail string) {
 	}
 }
 
-func (e *engine) panicked(t *task, value any) {
-	e.fail("panic", fmt.Sprintf("task %s: %v\n%s", t.name, value, debug.Stack()))
-	e.ended = true
-}
-
 func (e *engine) deadlock() {
 	var waits []string
 	for _, t := range e.tasks {
