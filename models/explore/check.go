@@ -19,7 +19,8 @@ const affordable = 2_000_000
 //
 // The reduced engine runs the model to its end. Brute force runs it too, and if
 // it ends within 2,000,000 executions both must have seen the same outcomes, the
-// same witnesses and the same verdicts. Every planted bug must be found by both.
+// same witnesses and the same verdicts. The reduced engine must find every planted
+// bug, and so must brute force with few preemptions.
 //
 // In a race build only the reduced engine runs, and data races are the only
 // verdict besides deadlock.
@@ -93,6 +94,7 @@ type options struct {
 	budget int // of preemptions; negative: none
 	stopAt string
 	script []int
+	dice   *dice
 	table  *table
 }
 
@@ -106,7 +108,7 @@ func run(p program, o options) *result {
 		r.refused = refusal(fmt.Sprintf("more than %d tasks", maxTasks))
 		return r
 	}
-	e := &engine{program: p, reduce: o.reduce, budget: o.budget, stopAt: o.stopAt, script: o.script, table: o.table, seen: r}
+	e := &engine{program: p, reduce: o.reduce, budget: o.budget, stopAt: o.stopAt, script: o.script, dice: o.dice, table: o.table, seen: r}
 	began := time.Now()
 	e.explore()
 	r.elapsed = time.Since(began)
@@ -125,6 +127,10 @@ func check(t *testing.T, p program) {
 		if !reduced.sometimes[i] {
 			t.Errorf("model %s: sometimes %s: no state in which it holds was reached", p.name, s.name)
 		}
+	}
+	if about := estimate(p); about > 3*affordable {
+		t.Logf("model %s: brute force would take about %.1g executions and was not run", p.name, about)
+		return
 	}
 	b := p
 	b.bounds.Executions = affordable
@@ -167,27 +173,31 @@ func compare(t *testing.T, p program, reduced, brute *result) {
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // find explores a planted bug, which must earn its verdict from both engines.
+// Brute force looks for it with few preemptions first: in its own order, a fault
+// of the first steps would come after all others.
 func find(t *testing.T, p program, verdict string) {
 	t.Helper()
-	for _, o := range []options{{reduce: true, budget: -1, stopAt: verdict}, {budget: -1, stopAt: verdict}} {
-		r := run(p, o)
-		if r.refused != "" {
-			t.Fatalf("model %s is refused: %s", p.name, r.refused)
-		}
-		f, found := r.failures[verdict]
-		switch {
-		case found:
-			t.Logf("model %s: %s after %d executions, schedule %s", p.name, verdict, r.executions+r.redundant, f.schedule)
-		default:
-			t.Errorf("model %s: the planted bug was not found in %d executions; verdicts %q", p.name, r.executions, keys(r.failures))
-		}
+	r := run(p, options{reduce: true, budget: -1, stopAt: verdict})
+	if r.refused != "" {
+		t.Fatalf("model %s is refused: %s", p.name, r.refused)
 	}
+	f, found := r.failures[verdict]
+	if !found {
+		t.Errorf("model %s: the reduced engine did not find the planted bug in %d executions; verdicts %q", p.name, r.executions, keys(r.failures))
+		return
+	}
+	least, budget := minimise(p, f)
+	if budget < 0 {
+		t.Errorf("model %s: brute force did not find the planted bug with up to %d preemptions", p.name, preemptions)
+		return
+	}
+	t.Logf("model %s: %s after %d reduced executions; with %d preemptions: %s", p.name, verdict, r.executions+r.redundant, budget, least.schedule)
 }
 
 // explain returns the table of the failure with the fewest preemptions, and how
 // to replay it.
 func explain(t *testing.T, p program, f failure) string {
-	f = minimise(p, f)
+	f, _ = minimise(p, f)
 	b := &table{}
 	script, err := decode(f.schedule)
 	if err != nil {
@@ -197,20 +207,25 @@ func explain(t *testing.T, p program, f failure) string {
 	return fmt.Sprintf("%sreplay: go test -tags interleave -run '^%s$/^replay=%s$' in the same package\n", b, strings.ReplaceAll(t.Name(), "/", "$/^"), f.schedule)
 }
 
-// minimise looks for an execution with the same verdict and the fewest
-// preemptions. It gives up, and returns what it was given, when that is too far.
-func minimise(p program, f failure) failure {
+// preemptions is up to how many preemptions minimise tries; known faults need
+// three at most.
+const preemptions = 5
+
+// minimise looks by brute force for an execution with the same verdict and the
+// fewest preemptions. It gives up, and returns what it was given and -1, when that
+// is too far.
+func minimise(p program, f failure) (least failure, budget int) {
 	p.bounds.Executions = 200_000
-	for budget := range 6 {
+	for budget := range preemptions + 1 {
 		r := run(p, options{budget: budget, stopAt: f.verdict})
-		if smaller, found := r.failures[f.verdict]; found {
-			return smaller
+		if least, found := r.failures[f.verdict]; found {
+			return least, budget
 		}
 		if !r.exhausted {
 			break
 		}
 	}
-	return f
+	return f, -1
 }
 
 // replay runs one execution and prints its table. It fails when the execution

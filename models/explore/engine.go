@@ -94,6 +94,7 @@ type engine struct {
 	budget int    // at most so many preemptions; negative: any number
 	stopAt string // stop at the first failure with this verdict; "any": at any
 	script []int  // decisions to take instead of exploring
+	dice   *dice  // take decisions by chance; nil: explore
 	seen   *result
 
 	path   []node
@@ -181,7 +182,7 @@ func (e *engine) explore() {
 			e.again, e.path = false, e.path[:0]
 			continue
 		}
-		if e.seen.refused != "" || e.seen.stopped || e.script != nil {
+		if e.seen.refused != "" || e.seen.stopped || e.script != nil || e.dice != nil {
 			return
 		}
 		if e.reduce {
@@ -393,6 +394,8 @@ func (e *engine) newNode(enabled set) *node {
 	}
 	stay := e.current != nil && open.has(e.current.id)
 	switch {
+	case e.dice != nil:
+		n.task = e.dice.among(enabled)
 	case len(e.script) > 0:
 		if n.task = e.scripted(maxTasks); !enabled.has(n.task) {
 			e.refuse("the schedule does not fit the model: task %c cannot go on at decision %d", 'a'+n.task, e.at)
@@ -492,6 +495,8 @@ func (e *engine) choose(n int) int {
 		c := node{choices: n}
 		if len(e.script) > 0 {
 			c.value = e.scripted(n)
+		} else if e.dice != nil {
+			c.value = e.dice.below(n)
 		}
 		e.path = append(e.path, c)
 	}

@@ -61,6 +61,23 @@ func TestExplore_RunsIndependentTasksOnce(t *testing.T) {
 	}
 }
 
+func TestEstimate_IsExactWhereEveryExecutionHasAsManyWays(t *testing.T) {
+	m := Model[*counters]{New: func() *counters { return new(counters) }}
+	for range 3 {
+		m.Tasks = append(m.Tasks, Task[*counters]{"task", func(s *counters, h *T) { s.a.Store(int64(h.Choose("value", 4))) }})
+	}
+	if got, want := estimate(erase(m)), 4.0*4*4*6; got != want {
+		t.Errorf("about %v executions, want %v", got, want)
+	}
+}
+
+func TestEstimate_IsNearTheTruth(t *testing.T) {
+	got, want := estimate(erase(straight(3, 4))), float64(multinomial(3, 4))
+	if got < want/2 || got > 2*want {
+		t.Errorf("about %v executions, want %v", got, want)
+	}
+}
+
 func TestExplore_Speed(t *testing.T) {
 	m := straight(2, 6)
 	m.Final = func(s *counters, _ *Run) error { return nil }

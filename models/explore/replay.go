@@ -105,7 +105,7 @@ func (b *table) name(obj unsafe.Pointer) string {
 // learn finds the names of the objects in a state.
 func (b *table) learn(state any) {
 	b.names = make(map[unsafe.Pointer]string)
-	b.walk(reflect.ValueOf(state), "", 8)
+	b.walk(reflect.ValueOf(state), "", 16)
 }
 
 func (b *table) walk(v reflect.Value, path string, depth int) {

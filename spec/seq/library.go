@@ -71,9 +71,9 @@ type slots struct {
 
 // Slots is admission to one endpoint that may drain and be removed.
 //
-// A Begin that is refused because of a drain or removal holds a slot for a
-// moment, so while the endpoint refuses, another Begin may be told that it is
-// full although it is not: that is allowed here, and an admission never is.
+// A Begin that will be refused because of a drain or removal holds a slot for a
+// moment, and another Begin may meanwhile be told that the endpoint is full. So
+// with a limit "full" is always allowed; what is exact is who is admitted.
 //
 //	Begin(slot) Admission   Release(slot) bool   Drain()   Resume()   Remove()
 func Slots(limit int) Spec {
@@ -89,7 +89,7 @@ func Slots(limit int) Spec {
 			case Draining:
 				return One(s.refuses, s)
 			default:
-				return One(limit != 0 && (full || s.refuses), s)
+				return One(limit != 0, s)
 			}
 		case "Release":
 			allowed := op.Result == (s.held&bit(op.Arg) != 0)
