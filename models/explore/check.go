@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -207,7 +208,18 @@ func explain(t *testing.T, p program, f failure) string {
 		return err.Error()
 	}
 	run(p, options{budget: -1, script: script, table: b})
-	return fmt.Sprintf("%sreplay: go test -tags interleave -run '^%s$/^replay=%s$' ./models\n", b, strings.ReplaceAll(t.Name(), "/", "$/^"), f.schedule)
+	return fmt.Sprintf("%sreplay: go test -tags interleave %s -run '^%s$/^replay=%s$'\n", b, folder(), strings.ReplaceAll(t.Name(), "/", "$/^"), f.schedule)
+}
+
+// folder returns the package under test as the go command wants it, from the root
+// of the module: a test runs in the folder of its package.
+func folder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	at := strings.LastIndex(dir, "/models")
+	return "." + dir[max(at, 0):]
 }
 
 // preemptions is up to how many preemptions minimise tries; known faults need

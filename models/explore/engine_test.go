@@ -4,7 +4,6 @@ package explore
 
 import (
 	"testing"
-	"time"
 )
 
 // counters is a state of independent and shared counters.
@@ -78,13 +77,12 @@ func TestEstimate_IsNearTheTruth(t *testing.T) {
 	}
 }
 
-func TestExplore_Speed(t *testing.T) {
+func BenchmarkExplore_TwoTasksOfSixAtomics(b *testing.B) {
 	m := straight(2, 6)
 	m.Final = func(s *counters, _ *Run) error { return nil }
-	n := 0
-	began := time.Now()
-	for range 1000 {
-		n += run(erase(m), options{budget: -1}).executions
+	p, n := erase(m), 0
+	for b.Loop() {
+		n += run(p, options{budget: -1}).executions
 	}
-	t.Logf("%.0f executions/s", float64(n)/time.Since(began).Seconds())
+	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "executions/s")
 }
