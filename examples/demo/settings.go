@@ -71,7 +71,12 @@ type settings struct {
 	duration    time.Duration
 	seed        uint64
 	json        string
+
+	patience patience // follows from the rest
 }
+
+// own reports whether the backends are the user's own.
+func (s settings) own() bool { return len(s.backends) > 0 }
 
 const (
 	maxRequests    = 1_000_000 // one latency of each is kept
@@ -131,11 +136,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 	case chosen < 0:
 		return refuse("-policy", *name, errUnknownPolicy)
 	case s.requests < 1 || s.requests > maxRequests:
-		return refuse("-requests", s.requests, errOutOfRange)
+		return refuse("-requests", s.requests, fmt.Errorf("%w, from 1 to %s", errOutOfRange, count(maxRequests)))
 	case s.concurrency < 1 || s.concurrency > maxConcurrency:
-		return refuse("-concurrency", s.concurrency, errOutOfRange)
+		return refuse("-concurrency", s.concurrency, fmt.Errorf("%w, from 1 to %s", errOutOfRange, count(maxConcurrency)))
 	case s.duration < 0:
-		return refuse("-duration", s.duration.String(), errOutOfRange)
+		return refuse("-duration", s.duration.String(), fmt.Errorf("%w, 0 or more", errOutOfRange))
 	case !isPath(s.path):
 		return refuse("-path", s.path, errBadPath)
 	}
@@ -148,6 +153,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 			return refuse(field, address, poise.ErrDuplicateIdentity)
 		}
 	}
+	s.patience = patienceWith(s.own())
 	return s, nil
 }
 

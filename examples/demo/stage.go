@@ -75,17 +75,18 @@ const (
 	maxBackoff = 4 * time.Second
 )
 
-// patience is how long an answer may take.
+// patience is how long the demo waits before it gives up.
 type patience struct {
-	header time.Duration // from one backend, until its answer begins
-	whole  time.Duration // with all retries and the body
+	header time.Duration // for one backend to begin its answer
+	whole  time.Duration // for an answer, with all retries and the body
+	after  time.Duration // for slots and goroutines, after all has ended
 }
 
 func patienceWith(own bool) patience {
 	if own {
-		return patience{header: 5 * time.Second, whole: 15 * time.Second}
+		return patience{header: 5 * time.Second, whole: 15 * time.Second, after: 2 * time.Second}
 	}
-	return patience{header: 500 * time.Millisecond, whole: 3 * time.Second}
+	return patience{header: 500 * time.Millisecond, whole: 3 * time.Second, after: 2 * time.Second}
 }
 
 // newBalancer sets the library up. This is all it takes.
@@ -106,7 +107,7 @@ func newBalancer(s settings, backends []backend, t *tally) (*dispatch.Balancer, 
 		Policy:         chosen,
 		Members:        members,
 		Key:            userOf,
-		AttemptTimeout: patienceWith(s.own()).header,
+		AttemptTimeout: s.patience.header,
 		Quarantine:     dispatch.QuarantineConfig{Backoff: backoff, MaxBackoff: maxBackoff},
 		Observe:        t.observe,
 		Explain:        explained,

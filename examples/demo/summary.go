@@ -2,9 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ type report struct {
 	picture     picture
 	kind        policyKind
 	latencies   []time.Duration // of whole requests that were answered
+	causes      map[string]int  // of the errors
 	untried     []promise       // those there was nothing to check on
 	interrupted bool
 }
@@ -39,7 +41,7 @@ func (t *trial) report(states []dispatch.EndpointState, e evidence, took time.Du
 		Policy: p.policy, Seconds: took.Seconds(), Requests: p.begun,
 		Responses: p.endings[answered] + p.endings[tornOff], Errors: p.endings[typedError], Retries: p.retries,
 		Backends: p.rows, picture: p, kind: t.settings.policy.kind,
-		latencies: t.tally.latencies, interrupted: interrupted,
+		latencies: t.tally.latencies, causes: maps.Clone(t.tally.causes), interrupted: interrupted,
 	}
 	for i := range r.Backends {
 		r.Backends[i].State = stateName(r.Backends[i].State)
@@ -70,17 +72,6 @@ func (x *exhibit) text() string {
 		e.Attempt, x.decision, came, figure(milliseconds(e.Total)), e.Outcome)
 }
 
-// innermost returns the cause of an error, without all that was in between.
-func innermost(err error) error {
-	for {
-		cause := errors.Unwrap(err)
-		if cause == nil {
-			return err
-		}
-		err = cause
-	}
-}
-
 func (r report) broken() []promise {
 	var broken []promise
 	for _, p := range r.Promises {
@@ -101,6 +92,15 @@ func (r report) text(s style) string {
 	if len(r.latencies) > 0 {
 		fmt.Fprintf(&b, " for the caller, retries included: p50 %s ms, p99 %s ms\n",
 			figure(milliseconds(quantile(r.latencies, 0.50))), figure(milliseconds(quantile(r.latencies, 0.99))))
+	}
+	if r.Responses == 0 && r.Requests > 0 {
+		fmt.Fprintf(&b, " %s\n", s.in(yellow, "no backend answered a single request"))
+	}
+	if len(r.causes) > 0 {
+		b.WriteString(" the errors came from:\n")
+	}
+	for _, cause := range mostFrequent(r.causes, 3) {
+		fmt.Fprintf(&b, " %6s  %s\n", count(r.causes[cause]), clip(cause, s.width-10))
 	}
 	if look := r.whatToLookAt(); look != "" {
 		fmt.Fprintf(&b, "\n%s\n", wrapped(s.in(bold, " Look at")+" ", look, s.width))
@@ -161,6 +161,13 @@ func (r report) whatToLookAt() string {
 		return text + "The shares follow the keys, not the load: one user goes to one backend while that is eligible."
 	}
 	return text + "This policy does not look at load: compare the shares and the p99 with -policy power-of-two-choices."
+}
+
+// mostFrequent returns up to n of the names, those counted most often first.
+func mostFrequent(counts map[string]int, n int) []string {
+	names := slices.Sorted(maps.Keys(counts))
+	slices.SortStableFunc(names, func(a, b string) int { return counts[b] - counts[a] })
+	return names[:min(n, len(names))]
 }
 
 // wrapped breaks text after a head into lines of a width.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,6 +20,7 @@ type tally struct {
 	retries   int
 	endings   [endings]int
 	latencies []time.Duration // of whole requests that were answered
+	causes    map[string]int  // of requests that ended with a typed error
 	strange   []string        // the first few endings that the library promises not to make
 	exhibits  [len(exhibits)]*exhibit
 }
@@ -36,7 +38,7 @@ type backendTally struct {
 }
 
 func newTally(backends []backend) *tally {
-	t := &tally{backends: map[string]*backendTally{}}
+	t := &tally{backends: map[string]*backendTally{}, causes: map[string]int{}}
 	for _, b := range backends {
 		t.backends[b.name] = &backendTally{unheard: map[uint64]bool{}}
 	}
@@ -76,9 +78,23 @@ func (t *tally) ended(number uint64, how ending, err error, took time.Duration) 
 	if how == answered {
 		t.latencies = append(t.latencies, took)
 	}
+	if how == typedError {
+		t.causes[innermost(err).Error()]++
+	}
 	const few = 3
 	if how == otherEnding && len(t.strange) < few {
 		t.strange = append(t.strange, fmt.Sprintf("request %d: %v", number, err))
+	}
+}
+
+// innermost returns the cause of an error, without all that was in between.
+func innermost(err error) error {
+	for {
+		cause := errors.Unwrap(err)
+		if cause == nil {
+			return err
+		}
+		err = cause
 	}
 }
 

@@ -71,7 +71,7 @@ func (t *traffic) turn(ctx context.Context, start time.Time) bool {
 
 // send sends the request of a number and reads the response to its end.
 func (t *traffic) send(number uint64) {
-	ctx, cancel := context.WithTimeout(context.Background(), patienceWith(t.settings.own()).whole)
+	ctx, cancel := context.WithTimeout(context.Background(), t.settings.patience.whole)
 	defer cancel()
 	began := time.Now()
 	ended, err := t.exchange(ctx, number)

@@ -35,9 +35,6 @@ type note struct {
 	text string
 }
 
-// own reports whether the backends are the user's own.
-func (s settings) own() bool { return len(s.backends) > 0 }
-
 // newTrial starts the servers and sets the library up.
 func newTrial(s settings) (*trial, error) {
 	t := &trial{settings: s, goroutines: runtime.NumGoroutine(), began: time.Now()}
@@ -132,7 +129,9 @@ func (t *trial) direct(ctx context.Context, ended <-chan struct{}, screen *scree
 		if err := t.follow(ctx); err != nil {
 			return err
 		}
-		screen.draw(t.picture(states, recent))
+		if screen.due() {
+			screen.draw(t.picture(states, recent))
+		}
 	}
 }
 
@@ -172,7 +171,7 @@ func (t *trial) look() []dispatch.EndpointState {
 
 // await waits for the end of the traffic, but not for ever.
 func (t *trial) await(ended <-chan struct{}) {
-	timer := time.NewTimer(2 * patienceWith(t.settings.own()).whole)
+	timer := time.NewTimer(2 * t.settings.patience.whole)
 	defer timer.Stop()
 	select {
 	case <-ended:
@@ -180,15 +179,16 @@ func (t *trial) await(ended <-chan struct{}) {
 	}
 }
 
-// settled asks until the answer is yes, for up to two seconds.
-func settled(ask func() bool) bool {
-	for range 200 {
-		if ask() {
-			return true
+// settled asks until the answer is yes, or for so long.
+func settled(patience time.Duration, ask func() bool) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for !ask() {
+		if !wait(ctx, 5*time.Millisecond) {
+			return ask()
 		}
-		wait(context.Background(), 10*time.Millisecond)
 	}
-	return ask()
+	return true
 }
 
 // evidence gathers what the promises are judged by, but for the goroutines.
@@ -201,7 +201,7 @@ func (t *trial) evidence() evidence {
 		held:      map[string]uint64{},
 		endpoints: len(t.backends),
 	}
-	settled(func() bool {
+	settled(t.settings.patience.after, func() bool {
 		clear(e.held)
 		for _, s := range t.balancer.Endpoints() {
 			if s.InFlight > 0 {
@@ -228,7 +228,7 @@ func (t *trial) evidence() evidence {
 // goroutinesLeft waits for the goroutines of the run to end, and describes those
 // that do not.
 func (t *trial) goroutinesLeft() []string {
-	if settled(func() bool { return runtime.NumGoroutine() <= t.goroutines }) {
+	if settled(t.settings.patience.after, func() bool { return runtime.NumGoroutine() <= t.goroutines }) {
 		return nil
 	}
 	stacks := make([]byte, 1<<20)

@@ -107,19 +107,20 @@ func (s style) bar(part float64, width int) string {
 // table draws the backends: one line each, as wide as the style allows, and a line
 // of totals.
 func (s style) table(p picture, rows int) string {
-	names, roles := len("backend"), 0
+	names, roles, states := len("backend"), 0, len("set aside")
 	largest := 0.0
 	for _, r := range p.rows {
 		names = max(names, min(utf8.RuneCountInString(r.Name), 24))
 		roles = max(roles, utf8.RuneCountInString(r.Role))
+		states = max(states, len(stateName(r.State)))
 		largest = max(largest, r.Share)
 	}
 	if roles > 0 {
 		roles += 2
 	}
 	line := func(name, role, state, inFlight, errors, p50, p99, share string) string {
-		return fmt.Sprintf(" %-*s%*s  %-9s %6s %6s %6s %6s %6s ",
-			names, clip(name, names), -roles, prefixed("  ", role), state, inFlight, errors, p50, p99, share)
+		return fmt.Sprintf(" %-*s%-*s  %-*s %6s %6s %6s %6s %6s ",
+			names, clip(name, names), roles, prefixed("  ", role), states, state, inFlight, errors, p50, p99, share)
 	}
 	var b strings.Builder
 	head := line("", "", "", "in", "", "p50", "p99", "")
@@ -138,8 +139,8 @@ func (s style) table(p picture, rows int) string {
 		text := line(r.Name, r.Role, "\x00", strconv.FormatUint(r.inFlight, 10), blankZero(r.Errors),
 			figure(r.P50), figure(r.P99), percent(r.Share))
 		// The state is coloured by itself; its width is that of the text alone.
-		text = strings.Replace(text, fmt.Sprintf("%-9s", "\x00"), s.in(stateColour(r.State), stateName(r.State))+
-			strings.Repeat(" ", max(0, 9-len(stateName(r.State)))), 1)
+		text = strings.Replace(text, fmt.Sprintf("%-*s", states, "\x00"), s.in(stateColour(r.State), stateName(r.State))+
+			strings.Repeat(" ", states-len(stateName(r.State))), 1)
 		if largest > 0 {
 			text += s.in(cyan, s.bar(r.Share/largest, space))
 		}
@@ -246,15 +247,16 @@ type screen struct {
 	live  bool
 	style style
 
-	drawn int       // lines of the last picture
-	next  time.Time // when to show again
-	noted int       // notes that were printed, without a terminal
+	next  time.Time // when the next picture is due
+	drawn int       // lines of the last one
+
+	// Without a terminal: the notes that were printed, and the last second that was
+	// reported.
+	noted, second int
 }
 
-const (
-	liveEvery  = 100 * time.Millisecond
-	plainEvery = time.Second
-)
+// showEvery is how often pictures are due.
+const showEvery = 100 * time.Millisecond
 
 // newScreen returns the screen of an output. The environment may refuse colours
 // (NO_COLOR), redrawing (TERM=dumb), and tell the width (COLUMNS).
@@ -292,17 +294,22 @@ const (
 	clearBelow = "\x1b[J"
 )
 
-// draw shows the picture, if it is time.
+// due reports whether it is time for another picture.
+func (s *screen) due() bool {
+	now := time.Now()
+	if now.Before(s.next) {
+		return false
+	}
+	s.next = now.Add(showEvery)
+	return true
+}
+
+// draw shows a picture.
 func (s *screen) draw(p picture) {
 	if !s.live {
 		s.print(p)
 		return
 	}
-	now := time.Now()
-	if now.Before(s.next) {
-		return
-	}
-	s.next = now.Add(liveEvery)
 	var b strings.Builder
 	b.WriteString(hideCursor + noWrap)
 	if s.drawn > 0 {
@@ -314,17 +321,16 @@ func (s *screen) draw(p picture) {
 	_, _ = io.WriteString(s.out, b.String())
 }
 
-// print writes what is new as plain lines.
+// print writes plain lines: what is new, and how far it is once a second.
 func (s *screen) print(p picture) {
 	for _, n := range p.notes[s.noted:] {
 		fmt.Fprintln(s.out, n.line(s.style))
 	}
 	s.noted = len(p.notes)
-	if p.elapsed < plainEvery || time.Now().Before(s.next) {
-		return
+	if second := int(p.elapsed / time.Second); second > s.second {
+		s.second = second
+		fmt.Fprintf(s.out, "%5.1f s  %s\n", p.elapsed.Seconds(), p.totals())
 	}
-	s.next = time.Now().Add(plainEvery)
-	fmt.Fprintf(s.out, "%5.1f s  %s\n", p.elapsed.Seconds(), p.totals())
 }
 
 // close takes the live picture away, for the summary to take its place.
