@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // evidence is what the promises are judged by. It is not the library's judgement
@@ -18,8 +19,9 @@ type evidence struct {
 
 	arrivals map[string][]arrival // what began at each server; none at the user's own
 	drainage *drainage            // nil: nothing was drained
-	asides   []aside
-	firsts   map[string][]uint64 // requests by the backend of their first attempt
+	attempts map[string][]attempt // by the library's events
+
+	sightings []sighting // of backends that were set aside
 
 	endpoints  int
 	held       map[string]uint64 // slots that are held after all has ended
@@ -132,22 +134,32 @@ func drainedGetsNothingNew(e evidence) promise {
 	return verdict(name, after > 0, fmt.Sprintf("%s began after that", count(after)), faults)
 }
 
-// setAsideGetsNothingNew looks at the requests that began while a backend was
-// certainly set aside. A retry may happen later than that, so only first attempts
-// count.
+// setAsideGetsNothingNew looks at every two attempts between which a backend was
+// seen set aside. They lie half of the first backoff apart at least; half of that
+// is spared for whoever is late.
 func setAsideGetsNothingNew(e evidence) promise {
+	const apart = backoff / 4
+	attempts := map[string][]attempt{}
+	for name, list := range e.attempts {
+		attempts[name] = slices.SortedFunc(slices.Values(list), func(a, b attempt) int { return a.began.Compare(b.began) })
+	}
 	var faults []string
-	requests := uint64(0)
-	for _, a := range e.asides {
-		requests += a.last - a.before
-		for _, number := range e.firsts[a.backend] {
-			if a.before < number && number <= a.last {
-				faults = append(faults, fmt.Sprintf("request %d went to %s, which was set aside", number, a.backend))
-			}
+	known := map[uint64]bool{}
+	for _, s := range e.sightings {
+		list := attempts[s.backend]
+		next, _ := slices.BinarySearchFunc(list, s.from, func(a attempt, t time.Time) int { return a.began.Compare(t) })
+		if next == 0 || next == len(list) || !list[next].began.After(s.to) {
+			continue // nothing came after it, or nobody knows what was first
+		}
+		after := list[next].began.Sub(list[next-1].began)
+		if number := list[next].number; after < apart && !known[number] {
+			known[number] = true
+			faults = append(faults, fmt.Sprintf("request %d went to %s %s ms after another, and %s was set aside in between",
+				number, s.backend, figure(milliseconds(after)), s.backend))
 		}
 	}
-	return verdict("a backend that was set aside got no new request", requests > 0,
-		fmt.Sprintf("%s began meanwhile", count(requests)), faults)
+	return verdict("a backend that was set aside got no new request", len(e.sightings) > 0,
+		fmt.Sprintf("seen so %s times", count(len(e.sightings))), faults)
 }
 
 func everySlotComesBack(e evidence) promise {

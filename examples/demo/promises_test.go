@@ -3,7 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 )
+
+// noon is when the events of these tests happen.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func at(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 
 // soundEvidence is of a run in which every promise was tried and held.
 func soundEvidence() evidence {
@@ -14,9 +20,15 @@ func soundEvidence() evidence {
 			"a": {{1, "GET"}, {2, "POST"}, {4, "GET"}, {6, "POST"}},
 			"b": {{1, "GET"}, {3, "POST"}, {2, "GET"}, {0, "POST"}, {0, "POST"}},
 		},
-		drainage:  &drainage{backend: "b", lastBefore: 3, quiet: 2, unheard: map[uint64]bool{2: true, 0: true}},
-		asides:    []aside{{"b", 3, 5}, {"b", 6, 6}},
-		firsts:    map[string][]uint64{"a": {2, 4, 5}, "b": {1, 3, 6}},
+		drainage: &drainage{backend: "b", lastBefore: 3, quiet: 2, unheard: map[uint64]bool{2: true, 0: true}},
+		attempts: map[string][]attempt{"a": {{2, at(10)}, {4, at(110)}}, "b": {{6, at(251)}, {1, at(0)}, {3, at(126)}, {2, at(125)}}},
+		sightings: []sighting{
+			{"b", at(-10), at(-9)},  // before all attempts
+			{"b", at(20), at(21)},   // long enough before the next
+			{"b", at(124), at(126)}, // attempts during the look
+			{"b", at(200), at(201)},
+			{"b", at(300), at(301)}, // after all attempts
+		},
 		endpoints: 2,
 	}
 }
@@ -61,7 +73,10 @@ func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
 		{"an old request that comes late to the drained backend", "a drained backend",
 			"request 1 began at b, which was draining and held nothing any more", func(e *evidence) { e.arrivals["b"] = append(e.arrivals["b"], arrival{1, "GET"}) }},
 		{"a new request at a backend that is set aside", "set aside",
-			"request 5 went to b, which was set aside", func(e *evidence) { e.firsts["b"] = append(e.firsts["b"], 5) }},
+			"request 5 went to b 30 ms after another, and b was set aside in between", func(e *evidence) {
+				e.attempts["b"] = append(e.attempts["b"], attempt{5, at(30)})
+				e.sightings = append(e.sightings, sighting{"b", at(25), at(26)})
+			}},
 		{"a slot that is not given back", "every slot",
 			"a still holds 2", func(e *evidence) { e.held = map[string]uint64{"a": 2} }},
 		{"a goroutine that stays", "no goroutine",

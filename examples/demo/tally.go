@@ -27,14 +27,18 @@ type tally struct {
 
 // backendTally counts the attempts at one backend.
 type backendTally struct {
-	attempts  int
+	attempts  []attempt
 	errors    int
 	latencies []time.Duration // from admission to the end of the body, or the error
-	// firsts are the requests whose first attempt went here.
-	firsts []uint64
 	// unheard are the requests that were sent here and given up before an answer:
 	// they may begin at the server later than they ended at the client.
 	unheard map[uint64]bool
+}
+
+// attempt is one request sent to one backend.
+type attempt struct {
+	number uint64
+	began  time.Time
 }
 
 func newTally(backends []backend) *tally {
@@ -47,16 +51,15 @@ func newTally(backends []backend) *tally {
 
 // observe takes one event of the library: the end of an attempt.
 func (t *tally) observe(e dispatch.Event) {
+	began := time.Now().Add(-e.Total) // first of all: an event bears no instant
 	number := numberOf(e.Request.Header)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.backends[e.Endpoint]
-	b.attempts++
+	b.attempts = append(b.attempts, attempt{number, began})
 	t.attempts++
 	if e.Attempt > 1 {
 		t.retries++
-	} else {
-		b.firsts = append(b.firsts, number)
 	}
 	if e.Outcome.IsFailure() {
 		b.errors++

@@ -40,9 +40,9 @@ type traffic struct {
 // when every request has ended.
 func (t *traffic) run(ctx context.Context) {
 	if d := t.settings.duration; d > 0 {
-		// A quarter more is for those who were held up.
+		// A quarter and a second more are for those who were held up.
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d+d/4)
+		ctx, cancel = context.WithTimeout(ctx, d+d/4+time.Second)
 		defer cancel()
 	}
 	start := time.Now()

@@ -60,7 +60,6 @@ func newTrial(s settings) (*trial, error) {
 		return nil, err
 	}
 	t.traffic.client = &http.Client{Transport: t.balancer}
-	t.watch.certainFor = backoff / 4
 	return t, nil
 }
 
@@ -149,14 +148,13 @@ func (t *trial) follow(ctx context.Context) error {
 	return nil
 }
 
-// look reads the state of the endpoints, and notes what has changed and what
-// follows from it.
+// look reads the state of the endpoints, and notes what has changed.
 func (t *trial) look() []dispatch.EndpointState {
-	before := time.Now()
+	from := time.Now()
 	states := t.balancer.Endpoints()
-	begun := t.traffic.begun.Load()
+	to := time.Now()
 	for _, s := range states {
-		switch t.watch.look(s.ID, s.Reason == poise.ExcludedSetAside, before, begun, time.Now) {
+		switch t.watch.look(s.ID, s.Reason == poise.ExcludedSetAside, from, to) {
 		case gone:
 			t.note("%s is set aside: its last calls failed", s.ID)
 		case back:
@@ -195,8 +193,8 @@ func settled(patience time.Duration, ask func() bool) bool {
 func (t *trial) evidence() evidence {
 	e := evidence{
 		arrivals:  map[string][]arrival{},
-		firsts:    map[string][]uint64{},
-		asides:    t.watch.asides,
+		attempts:  map[string][]attempt{},
+		sightings: t.watch.sightings,
 		drainage:  t.drainage,
 		held:      map[string]uint64{},
 		endpoints: len(t.backends),
@@ -214,7 +212,7 @@ func (t *trial) evidence() evidence {
 	defer t.tally.mu.Unlock()
 	e.begun, e.endings, e.strange = t.traffic.begun.Load(), t.tally.endings, slices.Clone(t.tally.strange)
 	for _, b := range t.backends {
-		e.firsts[b.name] = slices.Clone(t.tally.backends[b.name].firsts)
+		e.attempts[b.name] = slices.Clone(t.tally.backends[b.name].attempts)
 		if b.server != nil {
 			e.arrivals[b.name] = b.server.began()
 		}

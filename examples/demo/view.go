@@ -53,12 +53,12 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 		counted := t.tally.backends[s.ID]
 		r := row{
 			Name: s.ID, Role: t.backends[i].role, State: s.Reason.String(), inFlight: s.InFlight,
-			Attempts: counted.attempts, Errors: counted.errors,
+			Attempts: len(counted.attempts), Errors: counted.errors,
 			P50: milliseconds(quantile(last(counted.latencies, latencies), 0.50)),
 			P99: milliseconds(quantile(last(counted.latencies, latencies), 0.99)),
 		}
 		if t.tally.attempts > 0 {
-			r.Share = float64(counted.attempts) / float64(t.tally.attempts)
+			r.Share = float64(len(counted.attempts)) / float64(t.tally.attempts)
 		}
 		p.rows = append(p.rows, r)
 	}

@@ -2,32 +2,21 @@ package main
 
 import "time"
 
-// watch learns from repeated looks at the endpoints during which requests a
-// backend was certainly set aside.
+// watch remembers when a backend was seen set aside.
 //
-// The library shows who is set aside, not since when and until when. But a time
-// aside lasts half of the first backoff at least, and it cannot have begun before
-// the last look that did not see it. So for half of that half it is certain,
-// with as much to spare for whoever is late, be it the look or the library.
+// That is enough to tell whether it got a new request meanwhile. It was set aside
+// after the last attempt that came before such a sighting, and stays so for half
+// of the first backoff at least. So for that long after that attempt no other
+// can begin.
 type watch struct {
-	certainFor time.Duration
-	backends   map[string]*watched
-	asides     []aside
+	aside     map[string]bool
+	sightings []sighting
 }
 
-// watched is what the watch knows of one backend.
-type watched struct {
-	aside   bool
-	seen    time.Time // the start of the last look that did not see it set aside
-	certain time.Time // until when it is certainly set aside
-	stretch int       // of watch.asides, while it is set aside
-}
-
-// aside is a stretch of requests that began while a backend was certainly set
-// aside: those after the number before, up to the number last.
-type aside struct {
-	backend      string
-	before, last uint64
+// sighting is a look, from one instant to another, that saw a backend set aside.
+type sighting struct {
+	backend  string
+	from, to time.Time
 }
 
 // change is what a look found different from the look before.
@@ -39,32 +28,21 @@ const (
 	back
 )
 
-// look takes one look at a backend, which began at the instant before. The number
-// of requests begun was read after it; the clock is read later still.
-func (w *watch) look(name string, isAside bool, before time.Time, begun uint64, now func() time.Time) change {
-	b := w.backends[name]
-	if b == nil {
-		b = new(watched)
-		if w.backends == nil {
-			w.backends = map[string]*watched{}
-		}
-		w.backends[name] = b
+// look takes what one look saw of a backend.
+func (w *watch) look(backend string, aside bool, from, to time.Time) change {
+	if w.aside == nil {
+		w.aside = map[string]bool{}
 	}
-	was := b.aside
-	b.aside = isAside
+	before := w.aside[backend]
+	w.aside[backend] = aside
+	if aside {
+		w.sightings = append(w.sightings, sighting{backend, from, to})
+	}
 	switch {
-	case !isAside:
-		b.seen = before
-		if was {
-			return back
-		}
-	case !was:
-		b.certain = b.seen.Add(w.certainFor)
-		b.stretch = len(w.asides)
-		w.asides = append(w.asides, aside{name, begun, begun})
+	case aside && !before:
 		return gone
-	case now().Before(b.certain):
-		w.asides[b.stretch].last = begun
+	case before && !aside:
+		return back
 	}
 	return unchanged
 }
