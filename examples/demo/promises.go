@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// evidence is what the promises are judged by. It is not the library's judgement
-// of itself: servers count what begins at them, callers count how their requests
-// end.
+// evidence is what the promises are judged by: what began at the servers, how the
+// requests ended for their callers, and, where only the library can know, its
+// events and the state it shows.
 type evidence struct {
 	begun   uint64 // requests that were given to the client
 	endings [endings]int

@@ -43,9 +43,6 @@ func (t *trial) report(states []dispatch.EndpointState, e evidence, took time.Du
 		Backends: p.rows, picture: p, kind: t.settings.policy.kind,
 		latencies: t.tally.latencies, causes: maps.Clone(t.tally.causes), interrupted: interrupted,
 	}
-	for i := range r.Backends {
-		r.Backends[i].State = stateName(r.Backends[i].State)
-	}
 	for _, promise := range judge(e) {
 		if promise.tried {
 			r.Promises = append(r.Promises, promise)
@@ -139,7 +136,7 @@ func (r report) whatToLookAt() string {
 	var fast, slow *row
 	for i := range r.Backends {
 		b := &r.Backends[i]
-		if b.Attempts == 0 || b.Errors*10 > b.Attempts || b.State != "ready" {
+		if b.Attempts == 0 || b.Errors*10 > b.Attempts || b.State != ready {
 			continue
 		}
 		if fast == nil || b.P50 < fast.P50 {

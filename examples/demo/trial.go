@@ -59,7 +59,10 @@ func newTrial(s settings) (*trial, error) {
 		killServers(t.backends)
 		return nil, err
 	}
-	t.traffic.client = &http.Client{Transport: t.balancer}
+	t.traffic.client = &http.Client{
+		Transport:     t.balancer,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return t, nil
 }
 

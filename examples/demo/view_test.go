@@ -21,9 +21,9 @@ func somePicture() picture {
 		policy: "power-of-two-choices", seed: 1, elapsed: 4200 * time.Millisecond, duration: 10 * time.Second,
 		begun: 2497, requests: 6000, endings: [endings]int{answered: 2443, tornOff: 37, typedError: 7}, retries: 28,
 		rows: []row{
-			{"fast-1", "3 ms", "eligible", 468, 0.184, 0, 3.7, 18.8, 1},
-			{"slow", "60 ms", "eligible", 132, 0.052, 0, 63.2, 259, 12},
-			{"torn", "4 ms, resets", "eligible", 453, 0.178, 37, 4.8, 9.94, 1},
+			{"fast-1", "3 ms", "ready", 468, 0.184, 0, 3.7, 18.8, 1},
+			{"slow", "60 ms", "ready", 132, 0.052, 0, 63.2, 259, 12},
+			{"torn", "4 ms, resets", "ready", 453, 0.178, 37, 4.8, 9.94, 1},
 			{"drained", "4 ms, drained", "draining", 295, 0.116, 0, 4.9, 9.96, 0},
 			{"hanging", "never answers", "set aside", 23, 0.009, 1023, 501, 10528, 104},
 			{"new", "", "unavailable", 0, 0, 0, 0, 0, 0},
@@ -42,7 +42,7 @@ func somePicture() picture {
 func someReport() report {
 	p := somePicture()
 	p.begun = 6000
-	r := report{
+	return report{
 		Policy: p.policy, Seconds: 10.04, Requests: 6000, Responses: 5993, Errors: 7, Retries: 28,
 		Backends: p.rows, picture: p, kind: looksAtLoad,
 		latencies: []time.Duration{4 * time.Millisecond, 5 * time.Millisecond, 62 * time.Millisecond},
@@ -50,10 +50,6 @@ func someReport() report {
 		Decisions: []string{"a retry: GET 272, attempt 2\nPowerOfTwoChoices chose fast-1: tie of two\n  then status 200 after 3.4 ms: success"},
 		Promises:  judge(soundEvidence()),
 	}
-	for i := range r.Backends {
-		r.Backends[i].State = stateName(r.Backends[i].State)
-	}
-	return r
 }
 
 func TestView_LooksAsItLooked(t *testing.T) {
