@@ -63,6 +63,8 @@ var (
 	ErrNotAscending = errors.New("poise: indices must be strictly ascending")
 	// ErrTooMany means more candidates than a View can hold.
 	ErrTooMany = errors.New("poise: too many candidates")
+	// ErrWeightOverflow means weights that are too large together for the policy.
+	ErrWeightOverflow = errors.New("poise: the weights are too large together")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )
