@@ -26,6 +26,12 @@ const (
 	RuleLessOfTwo
 	// RuleTieOfTwo: of two drawn at random, equal in load, it was drawn first.
 	RuleTieOfTwo
+	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
+	// relation to its weight.
+	RuleLessOfTwoByWeight
+	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
+	// their weights, it was drawn first.
+	RuleTieOfTwoByWeight
 	// RuleHighestHash: its hash with the key was the highest.
 	RuleHighestHash
 	// RuleFallback: the query had no key, and the policy for that case chose.
@@ -38,7 +44,7 @@ const (
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
-	"less loaded of two", "tie of two", "highest hash", "fallback without key",
+	"less loaded of two", "tie of two", "less loaded of two by weight", "tie of two by weight", "highest hash", "fallback without key",
 	"a custom rule",
 }
 
@@ -99,7 +105,7 @@ func (d *Decision) String() string {
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
 	for _, c := range d.Compared[:d.ComparedLen] {
-		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
+		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c))
 	}
 	for i := range d.View.samples {
 		if reason := d.View.Reason(i); reason != NotExcluded {
@@ -117,9 +123,14 @@ func (d *Decision) name(index int) string {
 	return s.ID
 }
 
-func (d *Decision) figure(v uint64) string {
-	if d.Rule == RuleHighestHash {
-		return fmt.Sprintf("hash %016x", v)
+func (d *Decision) figure(c Compared) string {
+	switch d.Rule {
+	case RuleHighestHash:
+		return fmt.Sprintf("hash %016x", c.Figure)
+	case RuleLessOfTwoByWeight, RuleTieOfTwoByWeight:
+		if s, err := d.View.Sample(c.Index); err == nil {
+			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)
+		}
 	}
-	return fmt.Sprintf("load %d", v)
+	return fmt.Sprintf("load %d", c.Figure)
 }

@@ -65,6 +65,10 @@ var (
 	ErrTooMany = errors.New("poise: too many candidates")
 	// ErrWeightOverflow means weights that are too large together for the policy.
 	ErrWeightOverflow = errors.New("poise: the weights are too large together")
+	// ErrTooSmall means a setting below its range.
+	ErrTooSmall = errors.New("poise: setting is too small")
+	// ErrTooLarge means a setting above its range.
+	ErrTooLarge = errors.New("poise: setting is too large")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )
