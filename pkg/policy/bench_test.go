@@ -148,17 +148,3 @@ func BenchmarkLease(b *testing.B) {
 		})
 	}
 }
-
-func benchmarkPicks(b *testing.B, p poise.Policy, v *poise.View, q poise.Query) {
-	b.Helper()
-	picker, err := p.Prepare(v)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := picker.Pick(q); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -104,7 +104,7 @@ func (s *SlowStart) Apply(candidates []poise.Candidate, now time.Time) []poise.C
 		samples[i] = candidate.Sample()
 		heaviest = max(heaviest, samples[i].Weight.Value())
 		_, known := s.warm[lifeOf(&samples[i])]
-		elders = elders || known && eligible(&samples[i])
+		elders = elders || known && isEligible(&samples[i])
 	}
 	warm := make(map[incarnation]warmth, len(candidates))
 	factor := commonFactor(heaviest)
@@ -114,7 +114,7 @@ func (s *SlowStart) Apply(candidates []poise.Candidate, now time.Time) []poise.C
 		}
 		sample := &samples[i]
 		thousandths := uint64(1000)
-		if eligible(sample) {
+		if isEligible(sample) {
 			life := lifeOf(sample)
 			w, known := s.warm[life]
 			if !known {
@@ -164,6 +164,9 @@ func (s *SlowStart) advance(w *warmth, now time.Time) uint64 {
 // logarithm that all platforms share, so that no power is taken: those of the
 // standard library may differ in the last bit.
 func root(age, window time.Duration, aggression float64) uint64 {
+	if age == 0 {
+		return 0
+	}
 	target := minusLog(uint64(age), uint64(window))
 	low, high := uint64(0), uint64(1000) // low is small enough, high is not
 	for high-low > 1 {
@@ -187,7 +190,7 @@ func minusLog(part, whole uint64) float64 {
 
 func lifeOf(s *poise.Sample) incarnation { return incarnation{s.ID, s.Incarnation} }
 
-func eligible(s *poise.Sample) bool {
+func isEligible(s *poise.Sample) bool {
 	return s.Status == poise.Ready && s.Excluded == poise.NotExcluded
 }
 

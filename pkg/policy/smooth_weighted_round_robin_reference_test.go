@@ -113,7 +113,7 @@ func TestSmoothWeightedRoundRobin_PicksAsItsSlowTwin(t *testing.T) {
 		var samples []poise.Sample
 		for range rapid.IntRange(0, 5).Draw(t, "members") {
 			joined++
-			samples = append(samples, poise.Sample{ID: string(rune('A' + joined)), Weight: weight(t, drawWeight(t, large)), Load: fixed(0)})
+			samples = append(samples, poise.Sample{ID: string(rune('A' + joined)), Weight: weightOf(t, drawWeight(t, large)), Load: fixed(0)})
 		}
 		// Both the newest Picker and the one before it are picked from.
 		d, lists := []desk{open(t, p, samples)}, [][]poise.Sample{samples}
@@ -152,7 +152,7 @@ func TestSmoothWeightedRoundRobin_PicksAsItsSlowTwin(t *testing.T) {
 func TestSmoothWeightedRoundRobin_PicksAsItsSlowTwinOverManyPeriods(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, slow := new(policy.SmoothWeightedRoundRobin), newSmoothTwin(0)
-		base := weighted(t, rapid.SliceOfN(rapid.Uint32Range(1, 5), 2, 5).Draw(t, "weights")...)
+		base := weighing(t, rapid.SliceOfN(rapid.Uint32Range(1, 5), 2, 5).Draw(t, "weights")...)
 		lists := [][]poise.Sample{base, base, slices.Clone(base), slices.Clone(base)}
 		lists[2][0].Status = poise.Draining
 		slices.Reverse(lists[3])

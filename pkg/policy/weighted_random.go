@@ -51,26 +51,26 @@ func (p *WeightedRandom) Prepare(v *poise.View) (poise.Picker, error) {
 	if v.EligibleLen() < 2 {
 		return picker, nil
 	}
-	shares, err := newShares(v)
+	lottery, err := newLottery(v)
 	if err != nil {
 		return nil, err
 	}
-	picker.shares = shares
+	picker.lottery = lottery
 	return picker, nil
 }
 
 type weightedRandomPicker struct {
-	chance *poise.Generator
-	view   *poise.View
-	shares *shares // nil where there is nothing to draw
+	chance  *poise.Generator
+	view    *poise.View
+	lottery *lottery // nil where there is nothing to draw
 }
 
 // Pick draws one candidate.
 func (p *weightedRandomPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || p.shares == nil {
+	if !plain(&q) || p.lottery == nil {
 		return p.pickSlow(&q)
 	}
-	return p.view.Select(p.view.Eligible(p.shares.draw(p.chance)))
+	return p.view.Select(p.view.Eligible(p.lottery.draw(p.chance)))
 }
 
 // pickSlow passes over the tried, chooses where there is no choice, and explains.
@@ -85,9 +85,9 @@ func (p *weightedRandomPicker) pickSlow(q *poise.Query) (poise.Selection, error)
 	case 1:
 		rule, chosen = poise.RuleOnly, left.At(0)
 	case p.view.EligibleLen():
-		chosen = p.view.Eligible(p.shares.draw(p.chance))
+		chosen = p.view.Eligible(p.lottery.draw(p.chance))
 	default:
-		chosen = p.view.Eligible(p.shares.drawLeft(p.chance, &left))
+		chosen = p.view.Eligible(p.lottery.drawLeft(p.chance, &left))
 	}
 	explain(p.view, q, "WeightedRandom", rule, chosen, n, n)
 	return p.view.Select(chosen)

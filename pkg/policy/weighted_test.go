@@ -13,7 +13,7 @@ import (
 
 // What the tests of the weighted policies share.
 
-func weight(t reporter, w uint32) poise.Weight {
+func weightOf(t reporter, w uint32) poise.Weight {
 	t.Helper()
 	weight, err := poise.NewWeight(w)
 	if err != nil {
@@ -22,12 +22,12 @@ func weight(t reporter, w uint32) poise.Weight {
 	return weight
 }
 
-// weighted returns ready, idle candidates a, b, c… of those weights.
-func weighted(t reporter, weights ...uint32) []poise.Sample {
+// weighing returns ready, idle candidates a, b, c… of those weights.
+func weighing(t reporter, weights ...uint32) []poise.Sample {
 	t.Helper()
 	samples := backends(len(weights))
 	for i, w := range weights {
-		samples[i].Weight = weight(t, w)
+		samples[i].Weight = weightOf(t, w)
 		if len(weights) <= 26 {
 			samples[i].ID = string(rune('a' + i))
 		}
@@ -104,7 +104,7 @@ func changeSamples(t *rapid.T, samples []poise.Sample, large bool, joined *int) 
 	join := func() {
 		*joined++
 		samples = append(samples, poise.Sample{
-			ID: fmt.Sprintf("backend-%d", *joined), Weight: weight(t, drawWeight(t, large)), Load: fixed(0),
+			ID: fmt.Sprintf("backend-%d", *joined), Weight: weightOf(t, drawWeight(t, large)), Load: fixed(0),
 		})
 	}
 	for len(samples) == 0 {
@@ -119,7 +119,7 @@ func changeSamples(t *rapid.T, samples []poise.Sample, large bool, joined *int) 
 	case "return": // another life of the identity
 		samples[at].Incarnation++
 	case "weight":
-		samples[at].Weight = weight(t, drawWeight(t, large))
+		samples[at].Weight = weightOf(t, drawWeight(t, large))
 	case "status":
 		samples[at].Status = statusGen.Draw(t, "status")
 	case "excluded":
@@ -128,4 +128,33 @@ func changeSamples(t *rapid.T, samples []poise.Sample, large bool, joined *int) 
 		samples = rapid.Permutation(samples).Draw(t, "order")
 	}
 	return samples
+}
+
+func newWeightedRandom(t reporter, seed uint64) *policy.WeightedRandom {
+	t.Helper()
+	p, err := policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: seed})
+	if err != nil {
+		t.Fatalf("NewWeightedRandom: %v", err)
+	}
+	return p
+}
+
+func newWeightedLeastRequest(t reporter, seed uint64) *policy.WeightedLeastRequest {
+	t.Helper()
+	p, err := policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: seed})
+	if err != nil {
+		t.Fatalf("NewWeightedLeastRequest: %v", err)
+	}
+	return p
+}
+
+// allWeighted returns one of each policy that heeds weights without a key, by
+// name, seeded alike.
+func allWeighted(t reporter) map[string]poise.Policy {
+	t.Helper()
+	return map[string]poise.Policy{
+		"SmoothWeightedRoundRobin": newSmooth(t, 0),
+		"WeightedRandom":           newWeightedRandom(t, 1),
+		"WeightedLeastRequest":     newWeightedLeastRequest(t, 1),
+	}
 }

@@ -7,9 +7,9 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// shares draws positions of an eligible list in proportion to its weights, exactly:
+// lottery draws positions of an eligible list in proportion to its weights, exactly:
 // every number is an integer.
-type shares struct {
+type lottery struct {
 	// columns are equally likely. The draw in a column below its limit is the
 	// column's own, the rest is its alias's (Walker, "An Efficient Method for
 	// Generating Discrete Random Variables with General Distributions", ACM TOMS 3,
@@ -28,13 +28,13 @@ type column struct {
 	alias uint32 // a position
 }
 
-// newShares returns the shares of a View's eligible list, which is not empty.
+// newLottery returns the lottery of a View's eligible list, which is not empty.
 //
 // The sum of at most 2^32-1 weights below 2^32 fits 64 bits, and so does each
 // weight times the number of them.
-func newShares(v *poise.View) (*shares, error) {
+func newLottery(v *poise.View) (*lottery, error) {
 	n := v.EligibleLen()
-	s := &shares{columns: make([]column, n), before: make([]uint64, n+1)}
+	l := &lottery{columns: make([]column, n), before: make([]uint64, n+1)}
 	scaled := make([]uint64, n)
 	for position := range n {
 		sample, err := v.Sample(v.Eligible(position))
@@ -42,25 +42,25 @@ func newShares(v *poise.View) (*shares, error) {
 			return nil, err
 		}
 		weight := uint64(sample.Weight.Value())
-		s.before[position+1] = s.before[position] + weight
+		l.before[position+1] = l.before[position] + weight
 		scaled[position] = weight * uint64(n)
 	}
-	if high, area := bits.Mul64(uint64(n), s.sum()); high == 0 {
-		s.area, s.biased = area, -area%area
+	if high, area := bits.Mul64(uint64(n), l.sum()); high == 0 {
+		l.area, l.biased = area, -area%area
 	}
-	s.fill(scaled)
-	return s, nil
+	l.fill(scaled)
+	return l, nil
 }
 
-func (s *shares) sum() uint64 { return s.before[len(s.before)-1] }
+func (l *lottery) sum() uint64 { return l.before[len(l.before)-1] }
 
 // weight returns the weight at the position.
-func (s *shares) weight(position int) uint64 { return s.before[position+1] - s.before[position] }
+func (l *lottery) weight(position int) uint64 { return l.before[position+1] - l.before[position] }
 
 // fill makes the columns from each weight times their number. Each step fills up
 // a column that is too low from one that is not, until all are full.
-func (s *shares) fill(scaled []uint64) {
-	full := s.sum()
+func (l *lottery) fill(scaled []uint64) {
+	full := l.sum()
 	var low, high []uint32
 	for position, height := range scaled {
 		if height < full {
@@ -72,7 +72,7 @@ func (s *shares) fill(scaled []uint64) {
 	for len(low) > 0 {
 		poor, rich := low[len(low)-1], high[len(high)-1]
 		low = low[:len(low)-1]
-		s.columns[poor] = column{scaled[poor], rich}
+		l.columns[poor] = column{scaled[poor], rich}
 		scaled[rich] -= full - scaled[poor]
 		if scaled[rich] < full {
 			high = high[:len(high)-1]
@@ -80,70 +80,70 @@ func (s *shares) fill(scaled []uint64) {
 		}
 	}
 	for _, position := range high { // these are full to the brim
-		s.columns[position] = column{full, position}
+		l.columns[position] = column{full, position}
 	}
 }
 
 // draw returns a position. One word of the generator serves both the column and
 // the height in it, as in Generator.Pair, where the two fit.
-func (s *shares) draw(chance *poise.Generator) int {
-	n, full := uint64(len(s.columns)), s.sum()
+func (l *lottery) draw(chance *poise.Generator) int {
+	n, full := uint64(len(l.columns)), l.sum()
 	var place, height uint64
-	if s.area == 0 {
+	if l.area == 0 {
 		place, height = chance.Below(n), chance.Below(full)
 	} else {
 		for low := uint64(0); ; {
 			place, low = bits.Mul64(chance.Uint64(), n)
 			height, low = bits.Mul64(low, full)
-			if low >= s.biased {
+			if low >= l.biased {
 				break
 			}
 		}
 	}
-	if c := &s.columns[place]; height >= c.limit {
+	if c := &l.columns[place]; height >= c.limit {
 		return int(c.alias)
 	}
 	return int(place)
 }
 
 // drawLeft returns a position of those left untried, of which there is one.
-func (s *shares) drawLeft(chance *poise.Generator, left *poise.Untried) int {
-	return s.locate(chance.Below(s.sumLeft(left)), left)
+func (l *lottery) drawLeft(chance *poise.Generator, left *poise.Untried) int {
+	return l.locate(chance.Below(l.sumLeft(left)), left)
 }
 
 // drawOther returns a position of those left untried but for first, which is one
 // of them and not the only one.
-func (s *shares) drawOther(chance *poise.Generator, left *poise.Untried, first int) int {
+func (l *lottery) drawOther(chance *poise.Generator, left *poise.Untried, first int) int {
 	// The tickets go round from the end of first to its beginning.
-	start, own := s.before[first], s.weight(first)
+	start, own := l.before[first], l.weight(first)
 	for k := 0; left.Skipped(k) >= 0 && left.Skipped(k) < first; k++ {
-		start -= s.weight(left.Skipped(k))
+		start -= l.weight(left.Skipped(k))
 	}
-	sum := s.sumLeft(left)
+	sum := l.sumLeft(left)
 	ticket := chance.Below(sum - own)
 	if after := sum - own - start; ticket < after {
 		ticket += start + own
 	} else {
 		ticket -= after
 	}
-	return s.locate(ticket, left)
+	return l.locate(ticket, left)
 }
 
 // sumLeft returns the sum of the weights of those left untried.
-func (s *shares) sumLeft(left *poise.Untried) uint64 {
-	sum := s.sum()
+func (l *lottery) sumLeft(left *poise.Untried) uint64 {
+	sum := l.sum()
 	for k := 0; left.Skipped(k) >= 0; k++ {
-		sum -= s.weight(left.Skipped(k))
+		sum -= l.weight(left.Skipped(k))
 	}
 	return sum
 }
 
 // locate returns the position that a ticket below sumLeft falls to.
-func (s *shares) locate(ticket uint64, left *poise.Untried) int {
+func (l *lottery) locate(ticket uint64, left *poise.Untried) int {
 	for k := 0; left.Skipped(k) >= 0; k++ {
-		if position := left.Skipped(k); ticket >= s.before[position] {
-			ticket += s.weight(position) // step over it
+		if position := left.Skipped(k); ticket >= l.before[position] {
+			ticket += l.weight(position) // step over it
 		}
 	}
-	return sort.Search(len(s.columns)-1, func(i int) bool { return ticket < s.before[i+1] })
+	return sort.Search(len(l.columns)-1, func(i int) bool { return ticket < l.before[i+1] })
 }
