@@ -26,6 +26,12 @@ const (
 	RuleLessOfTwo
 	// RuleTieOfTwo: of two drawn at random, equal in load, it was drawn first.
 	RuleTieOfTwo
+	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
+	// relation to its weight.
+	RuleLessOfTwoByWeight
+	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
+	// their weights, it was drawn first.
+	RuleTieOfTwoByWeight
 	// RuleHighestHash: its hash with the key was the highest.
 	RuleHighestHash
 	// RuleFallback: the query had no key, and the policy for that case chose.
@@ -38,7 +44,7 @@ const (
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
-	"less loaded of two", "tie of two", "highest hash", "fallback without key",
+	"less loaded of two", "tie of two", "less loaded of two by weight", "tie of two by weight", "highest hash", "fallback without key",
 	"a custom rule",
 }
 
@@ -74,8 +80,9 @@ type Decision struct {
 	// first; ComparedLen of them are set.
 	Compared    [2]Compared
 	ComparedLen int
-	// Scope is what a topology policy chose before an endpoint policy picked; the
-	// zero value where none did.
+	// Scope is what a topology policy chose before an endpoint policy picked, or
+	// before it rejected; the zero value where none did. Of topology policies one
+	// inside another it is the outermost.
 	Scope ScopeChoice
 }
 
@@ -85,13 +92,27 @@ type ScopeChoice struct {
 	Policy string
 	// Priority is the priority it chose.
 	Priority uint32
-	// Panic means that members which are not eligible were used.
+	// Panic means that the priority panics: members that are not eligible were used
+	// as well, or the pick was rejected.
 	Panic bool
-	// Locality is the locality it chose, if it distinguishes them, with the weight
-	// it was given and that weight times its available part in millionths.
+	// Locality is the locality it chose, if it distinguishes them; LocalityWeight is
+	// the weight that was configured, and EffectiveWeight that weight times the
+	// available part in millionths. Both weights are 0 if it does not.
 	Locality        string
 	LocalityWeight  uint32
 	EffectiveWeight uint64
+}
+
+// String returns the choice in one line.
+func (s *ScopeChoice) String() string {
+	text := fmt.Sprintf("%s chose priority %d", s.Policy, s.Priority)
+	if s.Panic {
+		text += " in panic"
+	}
+	if s.EffectiveWeight > 0 {
+		text += fmt.Sprintf(", locality %q of weight %d (effective %d)", s.Locality, s.LocalityWeight, s.EffectiveWeight)
+	}
+	return text
 }
 
 // Compared is one candidate and the figure it was compared by.
@@ -114,10 +135,13 @@ func (d *Decision) String() string {
 	} else {
 		fmt.Fprintf(&b, "%s chose %s: %s", d.Policy, d.name(d.Chosen), d.Rule)
 	}
+	if d.Scope.Policy != "" {
+		fmt.Fprintf(&b, "\n  %s", &d.Scope)
+	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
 	for _, c := range d.Compared[:d.ComparedLen] {
-		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
+		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c))
 	}
 	for i := range d.View.samples {
 		if reason := d.View.Reason(i); reason != NotExcluded {
@@ -135,9 +159,14 @@ func (d *Decision) name(index int) string {
 	return s.ID
 }
 
-func (d *Decision) figure(v uint64) string {
-	if d.Rule == RuleHighestHash {
-		return fmt.Sprintf("hash %016x", v)
+func (d *Decision) figure(c Compared) string {
+	switch d.Rule {
+	case RuleHighestHash:
+		return fmt.Sprintf("hash %016x", c.Figure)
+	case RuleLessOfTwoByWeight, RuleTieOfTwoByWeight:
+		if s, err := d.View.Sample(c.Index); err == nil {
+			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)
+		}
 	}
-	return fmt.Sprintf("load %d", v)
+	return fmt.Sprintf("load %d", c.Figure)
 }

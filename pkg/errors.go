@@ -6,7 +6,7 @@ import (
 )
 
 // Errors of a pick. None of them changes the state of a policy, but that a pick
-// which fails with ErrLoadOverflow has used its draw.
+// which fails with ErrLoadOverflow or ErrPanicRejected may have used its draws.
 var (
 	// ErrEmpty means the View has no candidates. Only a new View can help.
 	ErrEmpty = errors.New("poise: no candidates")
@@ -64,12 +64,14 @@ var (
 	ErrInconsistentTopology = errors.New("poise: one locality has two weights")
 	// ErrNotAscending means a list of indices is not strictly ascending.
 	ErrNotAscending = errors.New("poise: indices must be strictly ascending")
-	// ErrWeightOverflow means weights whose sum passes 64 bits.
-	ErrWeightOverflow = errors.New("poise: sum of weights overflows")
 	// ErrTooMany means more candidates than a View can hold.
 	ErrTooMany = errors.New("poise: too many candidates")
-	// ErrNotPositive means a number or duration that must be above zero.
-	ErrNotPositive = errors.New("poise: must be positive")
+	// ErrWeightOverflow means weights that are too large together for the policy.
+	ErrWeightOverflow = errors.New("poise: the weights are too large together")
+	// ErrTooSmall means a setting below its range.
+	ErrTooSmall = errors.New("poise: setting is too small")
+	// ErrTooLarge means a setting above its range.
+	ErrTooLarge = errors.New("poise: setting is too large")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )

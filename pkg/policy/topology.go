@@ -1,39 +1,144 @@
 package policy
 
 import (
-	"maps"
-	"slices"
-
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
+// TopologyConfig are the settings of a Priority and of a Locality.
+type TopologyConfig struct {
+	_ struct{}
+	// Overprovisioning is how much of the traffic a priority can take in relation to
+	// its eligible part, in percent; 100 or more, 0 means 140. At 140 a priority of
+	// which 5/7 are eligible still takes everything.
+	Overprovisioning uint32
+	// PanicThreshold is the percentage of eligible weight below which a priority
+	// panics while capacity is short; up to 100, 0 means 50.
+	PanicThreshold uint32
+	// PanicOff never panics, whatever the threshold.
+	PanicOff bool
+	// FailClosed answers ErrPanicRejected in a panic, instead of using members that
+	// are not eligible.
+	FailClosed bool
+	// ByKey lets the key of a query choose the scope, not chance, so that a key
+	// stays in its scope as long as the shares stay: what an endpoint policy with
+	// affinity needs to keep it. Queries without a key draw. The hash is FNV-1a, so
+	// whoever can choose keys can aim at a scope.
+	ByKey bool
+	// Endpoint makes the policy that picks inside a scope. It is called once by the
+	// constructor, to see whether it is legal and whether it needs a key, and once
+	// for each scope. The seed is made from Seed and the scope; it is 0 if Seed is.
+	// nil is WeightedRandom. Endpoint and the policies that it makes are called by
+	// Prepare, one call at a time, so they may not call that Prepare.
+	Endpoint func(seed uint64) (poise.Policy, error)
+	// Seed makes the picks replay. 0 is no seed: the Go runtime's generator draws,
+	// and nothing replays.
+	Seed uint64
+}
+
+// withDefaults returns the config with its defaults filled in, or the field that
+// is out of range.
+func (c TopologyConfig) withDefaults() (TopologyConfig, error) {
+	if c.Overprovisioning == 0 {
+		c.Overprovisioning = 140
+	}
+	if c.PanicThreshold == 0 {
+		c.PanicThreshold = 50
+	}
+	if c.Overprovisioning < 100 {
+		return c, &poise.FieldError{Field: "Overprovisioning", Value: c.Overprovisioning, Err: poise.ErrTooSmall}
+	}
+	if c.PanicThreshold > 100 {
+		return c, &poise.FieldError{Field: "PanicThreshold", Value: c.PanicThreshold, Err: poise.ErrTooLarge}
+	}
+	if c.PanicOff {
+		c.PanicThreshold = 0
+	}
+	if c.Endpoint == nil {
+		c.Endpoint = func(seed uint64) (poise.Policy, error) {
+			return NewWeightedRandom(WeightedRandomConfig{Seed: seed})
+		}
+	}
+	return c, nil
+}
+
 // topology is what Priority and Locality have in common: it compiles a View into
 // scopes with their shares of the traffic, and keeps an endpoint policy for each.
 type topology struct {
-	cfg        PriorityConfig
+	cfg        TopologyConfig
 	name       string
 	localities bool
+	needsKey   bool // the endpoint policies answer ErrNoKey without one
 	chance     *poise.Generator
 
 	mu syncx.Mutex // orders Prepare
-	// Guarded by mu. endpoints outlive the Pickers, by priority and locality; those
-	// of scopes that the last View did not have are dropped.
+	// Guarded by mu. The endpoint policies outlive the Pickers. Those of places of
+	// which the last View had no candidate are dropped.
 	endpoints map[place]poise.Policy
 }
 
 // place names a scope from one View to the next.
 type place struct {
 	priority uint32
-	locality string
+	locality string // "" where localities do not matter
 }
 
-func newTopology(cfg PriorityConfig, name string, localities bool) (*topology, error) {
+func newTopology(cfg TopologyConfig, name string, localities bool) (*topology, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	return &topology{cfg: cfg, name: name, localities: localities, chance: seeded(cfg.Seed)}, nil
+	t := &topology{cfg: cfg, name: name, localities: localities, chance: seeded(derived(cfg.Seed, seedOfScopes))}
+	t.needsKey, err = needsKey(t.endpoint(place{}))
+	return t, err
+}
+
+// What seeds are derived for. Each stream is apart from the others, and from that
+// of a policy which was given the same seed as it is: streams in step would tie
+// the choice of the member to the choice of the scope.
+const (
+	seedOfScopes = iota
+	seedOfEndpoints
+)
+
+// derived returns a seed made from another, or 0 for no seed.
+func derived(seed uint64, purpose byte) uint64 {
+	if seed == 0 {
+		return 0
+	}
+	return max(1, poise.Mix64(uint64(poise.FNVBasis.Byte(purpose).Uint64(seed))))
+}
+
+// endpoint makes the endpoint policy of a place. Its seed depends on the place, so
+// that the order in which places appear does not matter.
+func (t *topology) endpoint(at place) (poise.Policy, error) {
+	seed := derived(t.cfg.Seed, seedOfEndpoints)
+	if seed != 0 {
+		seed = max(1, poise.Mix64(uint64(poise.FNVBasis.Uint64(seed).Uint64(uint64(at.priority)).String(at.locality))))
+	}
+	p, err := t.cfg.Endpoint(seed)
+	if err == nil && p == nil {
+		err = &poise.FieldError{Field: "Endpoint", Value: p, Err: errNilPolicy}
+	}
+	return p, err
+}
+
+// needsKey asks a policy that is thrown away afterwards for one pick without a
+// key. A pick that the endpoint policy would refuse so must not draw a scope.
+func needsKey(p poise.Policy, err error) (bool, error) {
+	if err != nil {
+		return false, err
+	}
+	v, err := poise.NewView([]poise.Candidate{poise.Sample{ID: "only", Load: poise.NewInFlight(0)}})
+	if err != nil {
+		return false, err
+	}
+	picker, err := p.Prepare(v)
+	if err != nil {
+		return false, err
+	}
+	_, err = picker.Pick(poise.Query{})
+	return isNoKey(err), nil
 }
 
 // prepare returns a Picker for the View, or the error of an endpoint policy.
@@ -41,142 +146,17 @@ func (t *topology) prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView
 	}
+	groups, err := plan(v, t.cfg, t.localities)
+	if err != nil {
+		return nil, err
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := compiler{topology: t, view: v, endpoints: map[place]poise.Policy{}}
-	groups := groupByPriority(v)
-	shareOut(groups, t.cfg)
-	picker := &topologyPicker{topology: t, view: v}
-	for _, g := range groups {
-		if err := c.addGroup(picker, g); err != nil {
-			return nil, err
-		}
+	picker, err := c.compile(groups)
+	if err != nil {
+		return nil, err
 	}
 	t.endpoints = c.endpoints
 	return picker, nil
-}
-
-// newEndpoint makes the endpoint policy of a place. The default is seeded by the
-// topology's seed and the place, so that the order in which places appear does not
-// matter.
-func (t *topology) newEndpoint(at place) (poise.Policy, error) {
-	if t.cfg.Endpoint != nil {
-		return t.cfg.Endpoint()
-	}
-	seed := uint64(0)
-	if t.cfg.Seed != 0 {
-		seed = poise.Mix64(uint64(poise.FNVBasis.Uint64(t.cfg.Seed).Uint64(uint64(at.priority)).String(at.locality))) | 1
-	}
-	return NewRandom(RandomConfig{Seed: seed})
-}
-
-// compiler builds the scopes of one Picker.
-type compiler struct {
-	topology  *topology
-	view      *poise.View
-	endpoints map[place]poise.Policy
-}
-
-// addGroup adds the scopes of one priority: one for each locality, or one.
-func (c *compiler) addGroup(p *topologyPicker, g *group) error {
-	priority := new(wheel[*scope])
-	if g.panics && c.topology.cfg.FailClosed {
-		if g.inPanic == 0 || g.traffic == 0 {
-			return nil
-		}
-		rejecting := &scope{choice: c.choice(g, ""), rejected: true}
-		if err := priority.add(1, rejecting); err != nil {
-			return err
-		}
-		return p.priorities.add(g.traffic, priority)
-	}
-	err := c.eachLocality(g, func(locality string, members []*member) error {
-		s, err := c.scope(g, locality, members)
-		if err == nil && s != nil {
-			p.scopes = append(p.scopes, s)
-			err = priority.add(s.choice.EffectiveWeight, s)
-		}
-		return err
-	})
-	if err != nil || priority.total == 0 {
-		return err
-	}
-	if g.traffic > 0 {
-		return p.priorities.add(g.traffic, priority)
-	}
-	return nil
-}
-
-// eachLocality calls f for the members of each locality in the order of their
-// names, or once for all where localities do not matter.
-func (c *compiler) eachLocality(g *group, f func(string, []*member) error) error {
-	if !c.topology.localities {
-		all := make([]*member, len(g.members))
-		for i := range g.members {
-			all[i] = &g.members[i]
-		}
-		return f("", all)
-	}
-	byName := map[string][]*member{}
-	for i := range g.members {
-		m := &g.members[i]
-		byName[m.locality] = append(byName[m.locality], m)
-	}
-	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		if err := f(name, byName[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// scope prepares the endpoint policy of one scope; nil if nobody is selected.
-func (c *compiler) scope(g *group, locality string, members []*member) (*scope, error) {
-	var selected []int
-	var weight, total uint64
-	for _, m := range members {
-		total += m.weight
-		if g.selected(m) {
-			selected = append(selected, m.index)
-			weight += m.weight
-		}
-	}
-	if weight == 0 {
-		return nil, nil
-	}
-	s := &scope{choice: c.choice(g, locality)}
-	if c.topology.localities {
-		zone := members[0].zone.Value()
-		s.choice.LocalityWeight = zone
-		s.choice.EffectiveWeight = uint64(zone) * units(weight, total, c.topology.cfg.Overprovisioning)
-	}
-	view, err := c.view.Scope(selected)
-	if err != nil {
-		return nil, err
-	}
-	endpoint, err := c.endpoint(place{g.priority, locality})
-	if err != nil {
-		return nil, err
-	}
-	s.picker, err = endpoint.Prepare(view)
-	return s, err
-}
-
-func (c *compiler) choice(g *group, locality string) poise.ScopeChoice {
-	return poise.ScopeChoice{
-		Policy: c.topology.name, Priority: g.priority, Panic: g.panics, Locality: locality, EffectiveWeight: 1,
-	}
-}
-
-// endpoint returns the endpoint policy of a place, the same from View to View.
-func (c *compiler) endpoint(at place) (poise.Policy, error) {
-	endpoint := c.topology.endpoints[at]
-	if endpoint == nil {
-		var err error
-		if endpoint, err = c.topology.newEndpoint(at); err != nil {
-			return nil, err
-		}
-	}
-	c.endpoints[at] = endpoint
-	return endpoint, nil
 }

@@ -3,7 +3,7 @@ package policy
 import (
 	"cmp"
 	"maps"
-	"math/big"
+	"math/bits"
 	"slices"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -17,125 +17,123 @@ const fullTraffic = 1_000_000
 // weight below 2^32.
 type group struct {
 	priority uint32
-	members  []member
-	// total is the weight of all, eligible of those that are, and inPanic of those
-	// that count in a panic.
+	zones    []*zone // by name
+	tally
+	panics  bool
+	rejects bool   // panics, and the config says to fail closed
+	traffic uint64 // out of the sum over all groups
+}
+
+// zone is the members of a group in one locality; all of them, where localities
+// do not matter.
+type zone struct {
+	locality string
+	weight   uint32 // as configured
+	// effective is the weight times the available part in millionths.
+	effective uint64
+	members   []member
+	tally
+}
+
+// tally sums weights: of all members, of the eligible ones, and of those that
+// count in a panic.
+type tally struct {
 	total, eligible, inPanic uint64
-	panics                   bool
-	traffic                  uint64 // out of the sum over all groups
 }
 
 type member struct {
 	index    int
-	weight   uint64
-	locality string
-	zone     poise.Weight
 	eligible bool
 	inPanic  bool
 }
 
-// selected reports whether the member counts as eligible in its group's scope.
-func (g *group) selected(m *member) bool { return m.eligible || g.panics && m.inPanic }
-
-func groupByPriority(v *poise.View) []*group {
-	byPriority := map[uint32]*group{}
-	for i, s := range v.All() {
-		if s.Status == poise.Draining || v.Reason(i) == poise.ExcludedOutOfScope {
-			continue
-		}
-		g := byPriority[s.Priority]
-		if g == nil {
-			g = &group{priority: s.Priority}
-			byPriority[s.Priority] = g
-		}
-		g.add(member{
-			index: i, weight: uint64(s.Weight.Value()), locality: s.Locality, zone: s.LocalityWeight,
-			eligible: v.Reason(i) == poise.NotExcluded,
-		}, s.PanicOptOut)
-	}
-	return slices.SortedFunc(maps.Values(byPriority), func(a, b *group) int { return cmp.Compare(a.priority, b.priority) })
-}
-
-// add counts a member in. Opting out withholds a member only while it is not
-// eligible.
-func (g *group) add(m member, optOut bool) {
-	m.inPanic = m.eligible || !optOut
-	g.total += m.weight
+func (t *tally) add(m member, weight uint64) {
+	t.total += weight
 	if m.eligible {
-		g.eligible += m.weight
+		t.eligible += weight
 	}
 	if m.inPanic {
-		g.inPanic += m.weight
+		t.inPanic += weight
 	}
-	g.members = append(g.members, m)
 }
 
-// shareOut decides which groups panic and sets the traffic of each. Whether
-// capacity is short is decided on exact fractions: units are rounded down, and
-// their sum can miss what adds up to everything.
-func shareOut(groups []*group, cfg PriorityConfig) {
-	sum := new(big.Rat)
-	one := big.NewRat(1, 1)
-	for _, g := range groups {
-		capacity := fraction(g.eligible, g.total, cfg.Overprovisioning)
-		if capacity.Cmp(one) > 0 {
-			capacity = one
+// available returns the weight of those that the group uses. To fail closed is to
+// use nobody else than the eligible.
+func (g *group) available(t *tally) uint64 {
+	if g.panics && !g.rejects {
+		return t.inPanic
+	}
+	return t.eligible
+}
+
+// used returns the indices of the members of a zone that the group uses.
+func (g *group) used(z *zone) []int {
+	var indices []int
+	for _, m := range z.members {
+		if m.eligible || g.panics && !g.rejects && m.inPanic {
+			indices = append(indices, m.index)
 		}
-		sum.Add(sum, capacity)
-		g.traffic = units(g.eligible, g.total, cfg.Overprovisioning)
 	}
-	short := sum.Cmp(one) < 0
-	threshold := fraction(uint64(cfg.PanicThreshold), 100, 100)
+	return indices
+}
+
+// plan shares the traffic out among priorities, and the traffic of each among its
+// localities. It decides everything about a topology but who is drawn.
+func plan(v *poise.View, cfg TopologyConfig, localities bool) ([]*group, error) {
+	groups := groupByPriority(v, localities)
+	shareOut(groups, cfg)
+	if !localities {
+		return groups, nil
+	}
 	for _, g := range groups {
-		g.panics = short && fraction(g.eligible, g.total, 100).Cmp(threshold) < 0
-	}
-	switch {
-	case sum.Sign() == 0:
-		for _, g := range groups {
-			if g.panics {
-				g.traffic = g.inPanic
+		var sum uint64
+		for _, z := range g.zones {
+			z.effective = uint64(z.weight) * units(g.available(&z.tally), z.total, cfg.Overprovisioning)
+			var carry uint64
+			if sum, carry = bits.Add64(sum, z.effective, 0); carry != 0 {
+				return nil, &poise.FieldError{Field: "LocalityWeight", Value: z.weight, Err: poise.ErrWeightOverflow}
 			}
 		}
-	case !short:
-		fill(groups)
 	}
+	return groups, nil
 }
 
-// fill gives the groups, in order, what they can carry of the full traffic. What
-// rounding leaves over goes to the first that can carry anything.
-func fill(groups []*group) {
-	left := uint64(fullTraffic)
-	var first *group
-	for _, g := range groups {
-		if g.traffic > 0 && first == nil {
-			first = g
+// groupByPriority returns the groups of a View in ascending order. To a scope,
+// whoever is not eligible in it does not exist.
+func groupByPriority(v *poise.View, localities bool) []*group {
+	groups, zones := map[uint32]*group{}, map[place]*zone{}
+	for i, s := range v.All() {
+		m := member{index: i, eligible: v.Reason(i) == poise.NotExcluded}
+		if s.Status == poise.Draining || v.IsScope() && !m.eligible {
+			continue
 		}
-		g.traffic = min(g.traffic, left)
-		left -= g.traffic
+		// Opting out withholds a member only while it is not eligible.
+		m.inPanic = m.eligible || !s.PanicOptOut
+		g := groups[s.Priority]
+		if g == nil {
+			g = &group{priority: s.Priority}
+			groups[s.Priority] = g
+		}
+		at := placeOf(&s, localities)
+		z := zones[at]
+		if z == nil {
+			z = &zone{locality: at.locality, weight: s.LocalityWeight.Value()}
+			zones[at] = z
+			g.zones = append(g.zones, z)
+		}
+		z.members = append(z.members, m)
+		z.add(m, uint64(s.Weight.Value()))
+		g.add(m, uint64(s.Weight.Value()))
 	}
-	if first != nil {
-		first.traffic += left
+	for _, g := range groups {
+		slices.SortFunc(g.zones, func(a, b *zone) int { return cmp.Compare(a.locality, b.locality) })
 	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b *group) int { return cmp.Compare(a.priority, b.priority) })
 }
 
-// fraction returns part/whole times percent/100.
-func fraction(part, whole uint64, percent uint32) *big.Rat {
-	numerator := new(big.Int).Mul(new(big.Int).SetUint64(part), big.NewInt(int64(percent)))
-	denominator := new(big.Int).Mul(new(big.Int).SetUint64(whole), big.NewInt(100))
-	return new(big.Rat).SetFrac(numerator, denominator)
-}
-
-// units returns the same fraction of the full traffic, rounded down, at most all
-// of it, and at least 1 for a part above 0.
-func units(part, whole uint64, percent uint32) uint64 {
-	f := fraction(part, whole, percent)
-	scaled := new(big.Int).Mul(f.Num(), big.NewInt(fullTraffic))
-	scaled.Quo(scaled, f.Denom())
-	if !scaled.IsUint64() || scaled.Uint64() > fullTraffic {
-		return fullTraffic
+func placeOf(s *poise.Sample, localities bool) place {
+	if localities {
+		return place{s.Priority, s.Locality}
 	}
-	if part > 0 {
-		return max(scaled.Uint64(), 1)
-	}
-	return 0
+	return place{priority: s.Priority}
 }
