@@ -84,6 +84,7 @@ func BenchmarkPick(b *testing.B) {
 			benchmarkPicks(b, p.policy, v, q)
 		})
 	}
+	benchmarkTopology(b)
 }
 
 func benchmarkPicks(b *testing.B, p poise.Policy, v *poise.View, q poise.Query) {

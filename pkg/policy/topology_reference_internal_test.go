@@ -265,3 +265,31 @@ func TestTopology_SharesAsItsSlowTwin(t *testing.T) {
 		}
 	})
 }
+
+// Claim: A Locality chooses the priority as Priority does.
+func TestLocality_ChoosesThePriorityAsPriorityDoes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := spotView(t, drawSpots(t))
+		cfg := TopologyConfig{FailClosed: rapid.Bool().Draw(t, "fail closed")}
+		text := ""
+		for _, localities := range []bool{false, true} {
+			topology, err := newTopology(cfg, "topology", localities)
+			if err != nil {
+				t.Fatal(err)
+			}
+			prepared, err := topology.prepare(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			picker := prepared.(*topologyPicker)
+			this := fmt.Sprint(picker.levels.ends)
+			for _, l := range append(picker.levels.things, picker.spare...) {
+				this += fmt.Sprint(" ", l.choice.Priority, l.choice.Panic, l.rejects)
+			}
+			if localities && this != text {
+				t.Fatalf("Locality has %s, Priority %s", this, text)
+			}
+			text = this
+		}
+	})
+}

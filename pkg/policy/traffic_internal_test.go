@@ -128,6 +128,7 @@ func TestPriority_ChoosesByTheScriptedTickets(t *testing.T) {
 	}
 }
 
+// Claim: A locality with anybody available has an effective weight of at least its weight.
 func TestLocality_ChoosesByTheScriptedTickets(t *testing.T) {
 	for _, row := range []struct {
 		name         string
