@@ -14,8 +14,11 @@ type PeakEWMAConfig struct {
 	_ struct{}
 	// Initial is the cost of a call before anything is known, and what an idle
 	// PeakEWMA returns to. Positive; deliberately no default, since it must suit the
-	// service: a candidate that only fails gives no samples and keeps looking like
-	// Initial, so take what the slowest good calls need, not the fastest.
+	// service: take what a slow good call needs. A candidate that only fails gives no
+	// samples and keeps looking like Initial, so one below the usual latency draws
+	// calls to those that fail; and one that nobody calls is called again once the
+	// loads of the others exceed Initial, so one far above the usual latency keeps it
+	// waiting.
 	Initial time.Duration
 	// HalfLife is the time in which half of a difference is forgotten. Positive;
 	// deliberately no default.
