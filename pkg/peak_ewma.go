@@ -73,7 +73,7 @@ type PeakEWMAConfig struct {
 type PeakEWMA struct {
 	cfg      PeakEWMAConfig
 	inFlight *InFlight
-	origin   time.Time // instants are kept as nanoseconds since then
+	zero     time.Time // instants are kept as nanoseconds since then
 
 	mu syncx.Mutex // orders samples
 
@@ -88,7 +88,7 @@ type PeakEWMA struct {
 // peakSample is the estimate as of a sample.
 type peakSample struct {
 	cost syncx.Uint64 // bits of a float64: nanoseconds, not negative
-	at   syncx.Int64  // nanoseconds since origin
+	at   syncx.Int64  // nanoseconds since zero
 }
 
 var _ LoadTracker = (*PeakEWMA)(nil)
@@ -102,7 +102,7 @@ func NewPeakEWMA(cfg PeakEWMAConfig, now time.Time) (*PeakEWMA, error) {
 	if cfg.HalfLife <= 0 {
 		return nil, &FieldError{Field: "HalfLife", Value: cfg.HalfLife, Err: ErrTooSmall}
 	}
-	e := &PeakEWMA{cfg: cfg, inFlight: NewInFlight(cfg.Limit), origin: now}
+	e := &PeakEWMA{cfg: cfg, inFlight: NewInFlight(cfg.Limit), zero: now}
 	e.samples[0].cost.Store(math.Float64bits(float64(cfg.Initial)))
 	return e, nil
 }
@@ -144,7 +144,7 @@ func (e *PeakEWMA) estimate(now time.Time) float64 {
 		cost, at := math.Float64frombits(last.cost.Load()), last.at.Load()
 		if e.count.Load() == count {
 			initial := float64(e.cfg.Initial)
-			cost, _, elapsed := e.since(cost, at, int64(now.Sub(e.origin)))
+			cost, _, elapsed := e.since(cost, at, int64(now.Sub(e.zero)))
 			return initial + e.left(cost-initial, elapsed)
 		}
 	}
@@ -160,7 +160,7 @@ func (e *PeakEWMA) Observe(latency time.Duration, now time.Time) {
 	defer e.mu.Unlock()
 	count := e.count.Load()
 	last, next := &e.samples[count%2], &e.samples[(count+1)%2]
-	cost, at, elapsed := e.since(math.Float64frombits(last.cost.Load()), last.at.Load(), int64(now.Sub(e.origin)))
+	cost, at, elapsed := e.since(math.Float64frombits(last.cost.Load()), last.at.Load(), int64(now.Sub(e.zero)))
 	sample := float64(latency)
 	base := min(sample, float64(e.cfg.Initial))
 	next.cost.Store(math.Float64bits(max(sample, base+e.left(cost-base, elapsed))))
@@ -175,7 +175,7 @@ const setBack = 10
 
 // since returns the estimate that counts at an instant, the instant it holds from
 // if it is sampled anew, and the nanoseconds that have passed since the old one.
-// All instants are nanoseconds since origin. Differences are taken unsigned, where
+// All instants are nanoseconds since zero. Differences are taken unsigned, where
 // they cannot overflow.
 func (e *PeakEWMA) since(cost float64, at, instant int64) (estimate float64, from int64, elapsed float64) {
 	if instant >= at {
