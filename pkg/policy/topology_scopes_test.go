@@ -377,3 +377,42 @@ func TestPriority_SharesInParallel(t *testing.T) {
 		t.Errorf("round robin in the second priority gave %v", counts[3:])
 	}
 }
+
+// The choice of the locality is not tied to that of the priority.
+func TestLocality_ByKeyDrawsTwice(t *testing.T) {
+	samples := append(crowd("p", 0, 2, 1), crowd("q", 1, 2, 2)...) // 70 % and 30 %
+	samples[2].Locality, samples[3].Locality = "east", "west"
+	d := open(t, newLocality(t, policy.TopologyConfig{ByKey: true}), samples)
+	counts := make([]int, 4)
+	const keys = 20_000
+	for k := range keys {
+		counts[d.pick(t, poise.Query{Key: poise.Uint64Key(uint64(k))})]++
+	}
+	for i, want := range []int{keys * 70 / 100, 0, keys * 15 / 100, keys * 15 / 100} {
+		if counts[i] < want-450 || counts[i] > want+450 { // 6.8 sigma of the largest
+			t.Errorf("candidate %d got %d of %d keys, want %d", i, counts[i], keys, want)
+		}
+	}
+}
+
+// A retry without a key draws nothing, even where only a priority without traffic
+// is left.
+func TestTopology_RefusesAKeylessRetryWithoutADraw(t *testing.T) {
+	samples := append(crowd("p", 0, 1, 1), crowd("q", 1, 2, 2)...)
+	samples[1].Locality, samples[2].Locality = "east", "west"
+	cfg := policy.TopologyConfig{Seed: 4, Endpoint: endpointPolicies["Rendezvous"]}
+	tried := retried(samples, 0)
+	undisturbed, disturbed := open(t, newLocality(t, cfg), samples), open(t, newLocality(t, cfg), samples)
+	for k := range 100 {
+		if _, err := disturbed.try(poise.Query{Tried: tried}); err != poise.ErrNoKey {
+			t.Fatalf("without a key: %v", err)
+		}
+		if _, err := disturbed.try(poise.Query{Tried: retried(samples, 0, 1, 2)}); err != poise.ErrAllTried {
+			t.Fatalf("without a key and with all tried: %v", err)
+		}
+		q := poise.Query{Key: poise.Uint64Key(uint64(k)), Tried: tried}
+		if got, want := disturbed.pick(t, q), undisturbed.pick(t, q); got != want {
+			t.Fatalf("pick %d is %d after a refusal, %d without one", k, got, want)
+		}
+	}
+}

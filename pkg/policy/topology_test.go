@@ -317,6 +317,10 @@ func TestTopology_ExplainsTheScope(t *testing.T) {
 			}
 		}
 	}
+	small := poise.ScopeChoice{Policy: "Locality", LocalityWeight: 1, EffectiveWeight: 1}
+	if got := small.String(); got != `Locality chose priority 0, locality "" of weight 1 (effective 1)` {
+		t.Errorf("the smallest locality reads %q", got)
+	}
 	var why poise.Decision
 	open(t, newPriority(t, policy.TopologyConfig{PanicOff: true}), samples).pick(t, poise.Query{Why: &why})
 	want := "WeightedRandom chose a: only one left\n" +
