@@ -223,3 +223,20 @@ func TestPeakEWMA_NoLoadMissesBothTheCallAndItsLatency(t *testing.T) {
 		},
 	})
 }
+
+func TestPeakEWMA_SamplesAreOrdered(t *testing.T) {
+	explore.Check(t, explore.Model[sampled]{
+		Name:     "PeakEWMA: two writers and a reading afterwards",
+		NotShown: "More than two writers.",
+		New:      newRealSampled,
+		Tasks:    numbered(2, "writer", func(n int, s sampled, _ *explore.T) { s.observe(n + 1) }),
+		Final: func(s sampled, _ *explore.Run) error {
+			if k := s.read(); k != 2 {
+				return fmt.Errorf("sample %d is left, want the larger", k)
+			}
+			return nil
+		},
+		Outcome: results[sampled],
+		Bugs:    []explore.Bug[sampled]{bug("no lock", "final", func() sampled { return &buggySampled{} })},
+	})
+}

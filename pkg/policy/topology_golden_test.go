@@ -35,3 +35,17 @@ func TestLocality_SeedsReplayForEver(t *testing.T) {
 		return newLocality(t, policy.TopologyConfig{Seed: seed})
 	}, spread))
 }
+
+// A key goes to the same scope in every process and every later version.
+func TestTopology_KeysKeepTheirScopesForEver(t *testing.T) {
+	var lines []string
+	for _, n := range []int{3, 7, 100} {
+		d := open(t, newLocality(t, policy.TopologyConfig{ByKey: true, Endpoint: endpointPolicies["Rendezvous"]}), spread(n))
+		line := fmt.Sprintf("of %d:", n)
+		for k := range 32 {
+			line += fmt.Sprintf(" %d", d.pick(t, poise.Query{Key: poise.Uint64Key(uint64(k))}))
+		}
+		lines = append(lines, line)
+	}
+	checkGolden(t, "topology_by_key", lines)
+}

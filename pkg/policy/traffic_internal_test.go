@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -400,6 +401,33 @@ func TestWheel_EveryTicketHasItsThing(t *testing.T) {
 			if got := w.at(number); got != want[number] {
 				t.Errorf("ticket %d of %d things chooses %d, want %d", number, n, got, want[number])
 			}
+		}
+	}
+}
+
+func TestWheel_DrawsAmongThoseThatFitByTheirTickets(t *testing.T) {
+	var w wheel[int]
+	for thing, weight := range []uint64{2, 3, 1, 4} {
+		w.add(weight, thing)
+	}
+	for _, row := range []struct{ fits, want []int }{
+		{nil, nil},
+		{[]int{2}, []int{2}},
+		{[]int{0, 3}, []int{0, 0, 3, 3, 3, 3}},
+		{[]int{1, 2}, []int{1, 1, 1, 2}},
+		{[]int{0, 1, 2, 3}, []int{0, 0, 1, 1, 1, 2, 3, 3, 3, 3}},
+	} {
+		fits := func(thing int) bool { return slices.Contains(row.fits, thing) }
+		for number, want := range row.want {
+			// The middle of what a stream from a key turns into this ticket.
+			share := math.MaxUint64 / uint64(len(row.want))
+			got, found := w.drawIf(&draws{byKey: true, state: uint64(number)*share + share/2}, fits)
+			if !found || got != want {
+				t.Errorf("among %v ticket %d chooses %d (%t), want %d", row.fits, number, got, found, want)
+			}
+		}
+		if _, found := w.drawIf(&draws{byKey: true}, fits); found != (row.fits != nil) || w.some(fits) != found {
+			t.Errorf("among %v something is found: %t", row.fits, found)
 		}
 	}
 }
