@@ -4,7 +4,7 @@ package poise
 //
 // # Contract
 //
-//   - NewView asks each Candidate for its Sample exactly once.
+//   - NewView asks each Candidate for its Sample exactly once, or at most once if it refuses.
 //
 // # Cost
 //

@@ -29,9 +29,10 @@ import (
 //
 // # Cost
 //
-// NewView is O(n) time and memory, with a fixed number of allocations for the
-// columns whatever n is. Every other method is O(1) and allocates nothing, but
-// for Scope, which is O(n), and Untried, which is O(tried).
+// NewView is O(n) time and memory. It allocates each column once, whatever n is,
+// and a map of identities that grows by less than one allocation per 256
+// candidates. Every other method is O(1) and allocates nothing, but for Scope and
+// CheckLoad, which are O(n), and Untried, which is O(tried).
 //
 // # Concurrency
 //
@@ -130,20 +131,34 @@ func checkLocalities(samples []Sample) error {
 		priority uint32
 		locality string
 	}
-	weights := map[zone]Weight{}
-	var last zone
-	var lastWeight Weight
+	// The first candidates of the first zones: most Views have few zones, and
+	// comparing with them is several times faster than hashing.
+	var few [8]*Sample
+	known := 0
+	more := map[zone]Weight{}
+next:
 	for i := range samples {
 		s := &samples[i]
-		at := zone{s.Priority, s.Locality}
-		if i > 0 && at == last && s.LocalityWeight == lastWeight {
-			continue // most Views have long runs of one zone
+		for _, first := range few[:known] {
+			if first.Priority == s.Priority && first.Locality == s.Locality {
+				if first.LocalityWeight != s.LocalityWeight {
+					return fieldError(i, "LocalityWeight", s.LocalityWeight.Value(), ErrInconsistentTopology)
+				}
+				continue next
+			}
 		}
-		if known, seen := weights[at]; seen && known != s.LocalityWeight {
+		if known < len(few) {
+			few[known] = s
+			known++
+			continue
+		}
+		at := zone{s.Priority, s.Locality}
+		weight, seen := more[at]
+		if !seen {
+			more[at] = s.LocalityWeight
+		} else if weight != s.LocalityWeight {
 			return fieldError(i, "LocalityWeight", s.LocalityWeight.Value(), ErrInconsistentTopology)
 		}
-		weights[at] = s.LocalityWeight
-		last, lastWeight = at, s.LocalityWeight
 	}
 	return nil
 }
