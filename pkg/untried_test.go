@@ -1,0 +1,75 @@
+package poise_test
+
+import (
+	"fmt"
+	"testing"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
+
+func TestUntried_OfNothingTriedIsTheEligibleList(t *testing.T) {
+	v := scope(t, view(t, named(5)...), 1, 3)
+	for _, tried := range []*poise.Tried{nil, new(poise.Tried)} {
+		u := v.Untried(tried)
+		requireUntried(t, &u, []int{1, 3}, 5)
+	}
+}
+
+func TestUntried_ZeroValueIsEmpty(t *testing.T) {
+	var u poise.Untried
+	requireUntried(t, &u, nil, 3)
+}
+
+func TestUntried_PassesOverMoreThanEight(t *testing.T) {
+	const n = 20
+	samples := named(n)
+	v := view(t, samples...)
+	tried := new(poise.Tried)
+	// From the end to the beginning, so that the order of trying is not theirs.
+	for i := n - 1; i >= 0; i-- {
+		tried.Add(samples[i].ID, 0)
+		u := v.Untried(tried)
+		want := make([]int, i)
+		for k := range want {
+			want[k] = k
+		}
+		requireUntried(t, &u, want, n)
+	}
+}
+
+func TestUntried_CountsNoStrangerNorAnotherIncarnationNorTheIneligible(t *testing.T) {
+	v := view(t,
+		poise.Sample{ID: "a", Incarnation: 2},
+		poise.Sample{ID: "b", Status: poise.Draining},
+		poise.Sample{ID: "c"},
+	)
+	tried := new(poise.Tried)
+	tried.Add("stranger", 0)
+	tried.Add("a", 1)
+	tried.Add("b", 0)
+	u := v.Untried(tried)
+	requireUntried(t, &u, []int{0, 2}, 3)
+	tried.Add("a", 2)
+	u = v.Untried(tried)
+	requireUntried(t, &u, []int{2}, 3)
+}
+
+func ExampleView_Untried() {
+	view, err := poise.NewView([]poise.Candidate{
+		poise.Sample{ID: "a"}, poise.Sample{ID: "b"}, poise.Sample{ID: "c"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var tried poise.Tried
+	tried.Add("b", 0)
+	rest := view.Untried(&tried)
+	for position := range rest.Len() {
+		sample, err := view.Sample(rest.At(position))
+		fmt.Println(sample.ID, err)
+	}
+	// Output:
+	// a <nil>
+	// c <nil>
+}
