@@ -29,6 +29,10 @@ func requireUntried(t failer, u *poise.Untried, want []int, n int) {
 	}
 }
 
+// Claim: Untried holds the eligible candidates that were not tried, in the order
+// of the View.
+//
+// Claim: Next finds the first untried candidate at or after an index, going round.
 func TestUntried_LawListsAsItsSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := anySamples().Draw(t, "samples")

@@ -20,6 +20,9 @@ func TestUntried_ZeroValueIsEmpty(t *testing.T) {
 	requireUntried(t, &u, nil, 3)
 }
 
+// Claim: Untried holds the eligible candidates that were not tried, in the order
+// of the View.
+// Claim: Next finds the first untried candidate at or after an index, going round.
 func TestUntried_PassesOverMoreThanEight(t *testing.T) {
 	const n = 20
 	samples := named(n)

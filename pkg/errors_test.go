@@ -1,0 +1,54 @@
+package poise_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
+
+var sentinels = []error{
+	poise.ErrEmpty, poise.ErrNoEligible, poise.ErrAllTried, poise.ErrNoKey, poise.ErrLoadOverflow,
+	poise.ErrAtCapacity, poise.ErrForeignSelection, poise.ErrNotEligible, poise.ErrOutOfRange,
+	poise.ErrInvalidWeight, poise.ErrNilCandidate, poise.ErrEmptyIdentity, poise.ErrDuplicateIdentity,
+	poise.ErrInvalidStatus, poise.ErrInvalidReason, poise.ErrNilTracker, poise.ErrMixedLoad,
+	poise.ErrInconsistentTopology, poise.ErrNotAscending, poise.ErrTooMany, poise.ErrNilView,
+}
+
+// Cases: PE1.
+func TestErrors_AreDistinctAndSpeakForThemselves(t *testing.T) {
+	texts := map[string]bool{}
+	for _, err := range sentinels {
+		text := err.Error()
+		if !strings.HasPrefix(text, "poise: ") || len(text) < 15 || strings.HasSuffix(text, ".") || texts[text] {
+			t.Errorf("the text is %q", text)
+		}
+		texts[text] = true
+		for _, other := range sentinels {
+			if errors.Is(err, other) != (err == other) {
+				t.Errorf("%v matches %v", err, other)
+			}
+		}
+	}
+}
+
+func TestFieldError_NamesFieldAndValueAndUnwraps(t *testing.T) {
+	err := &poise.FieldError{Field: "candidates[3].ID", Value: "x", Err: poise.ErrDuplicateIdentity}
+	if got, want := err.Error(), `poise: identity occurs twice: candidates[3].ID is "x"`; got != want {
+		t.Errorf("it reads %q, want %q", got, want)
+	}
+	if errors.Unwrap(err) != poise.ErrDuplicateIdentity {
+		t.Errorf("it unwraps to %v", errors.Unwrap(err))
+	}
+}
+
+func TestCapacityError_NamesTheLimitAndUnwraps(t *testing.T) {
+	err := &poise.CapacityError{Limit: 5}
+	if got, want := err.Error(), "poise: at capacity: limit 5"; got != want {
+		t.Errorf("it reads %q, want %q", got, want)
+	}
+	if errors.Unwrap(err) != poise.ErrAtCapacity {
+		t.Errorf("it unwraps to %v", errors.Unwrap(err))
+	}
+}
