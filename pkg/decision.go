@@ -82,7 +82,7 @@ type Compared struct {
 
 // String explains the decision in a few lines of text: what was chosen and by
 // which rule, what was compared, and who was left out for what reason.
-func (d *Decision) String() string {
+func (d Decision) String() string {
 	if d.View == nil {
 		return "no decision"
 	}
@@ -94,7 +94,7 @@ func (d *Decision) String() string {
 	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
-	for _, c := range d.Compared[:d.ComparedLen] {
+	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
 		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
 	}
 	for i := range d.View.samples {
@@ -105,7 +105,7 @@ func (d *Decision) String() string {
 	return b.String()
 }
 
-func (d *Decision) name(index int) string {
+func (d Decision) name(index int) string {
 	s, err := d.View.Sample(index)
 	if err != nil {
 		return "?"
@@ -113,7 +113,7 @@ func (d *Decision) name(index int) string {
 	return s.ID
 }
 
-func (d *Decision) figure(v uint64) string {
+func (d Decision) figure(v uint64) string {
 	if d.Rule == RuleHighestHash {
 		return fmt.Sprintf("hash %016x", v)
 	}
