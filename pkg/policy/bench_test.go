@@ -82,8 +82,8 @@ func BenchmarkPick(b *testing.B) {
 	}
 }
 
-// BenchmarkPickLeaseRelease is a whole decision: pick, resolve, admit, give back.
-func BenchmarkPickLeaseRelease(b *testing.B) {
+// BenchmarkLease is a whole decision: pick, resolve, admit, give back.
+func BenchmarkLease(b *testing.B) {
 	for _, n := range benchmarkSizes {
 		b.Run(fmt.Sprintf("policy=PowerOfTwoChoices/n=%d", n), func(b *testing.B) {
 			v, loads := benchmarkView(b, n)

@@ -1,0 +1,58 @@
+# The only list of commands. Whatever needs more than a line is Go, in ci.
+
+CI := go run ./ci
+
+# Settings, each for the targets that it names:
+#   POLICY=…           demo, verify: the policy under the demo
+#   SEED=… CHECKS=…    every test: the seed of generated cases; props: how many
+#   FUZZ_EXECUTIONS=…  fuzz-smoke, verify: mutated inputs for each target
+#   INSTALL=0          setup, verify: install nothing
+POLICY ?= power-of-two-choices
+export POLICY
+
+.PHONY: help setup check race props fuzz-smoke bench demo report verify clean models lin tla mutate
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what verify needs, or say what to install
+	@$(CI) setup
+
+check: ## format, vet, staticcheck, unit tests, drift: under a minute
+	@$(CI) layer format vet staticcheck unit drift
+
+race: ## the tests under the race detector
+	@$(CI) layer race
+
+props: ## the property laws with many cases
+	@$(CI) layer props
+
+fuzz-smoke: ## every fuzz target: its corpus, then a fixed number of mutated inputs
+	@$(CI) layer fuzz
+
+bench: ## the benchmarks and their budgets
+	@$(CI) layer bench
+
+demo: ## the main job on real HTTP servers, with the policy POLICY
+	@go run ./examples/demo -policy $(POLICY)
+
+verify: ## everything that backs a claim; writes out/verification.json and out/report/index.html
+	@$(CI) verify
+
+report: ## render out/report/index.html again from out/verification.json
+	@$(CI) report
+
+clean: ## remove what verify wrote
+	@rm -rf out
+
+models: ## every interleaving of the real types (not built yet)
+	@echo "$@: not built yet" >&2; exit 2
+
+lin: ## linearizability of recorded histories (not built yet)
+	@echo "$@: not built yet" >&2; exit 2
+
+tla: ## TLA+ specifications and their replay (not built yet)
+	@echo "$@: not built yet" >&2; exit 2
+
+mutate: ## the mutation campaign (not built yet)
+	@echo "$@: not built yet" >&2; exit 2

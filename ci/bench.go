@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/copyleftdev/poise-go/ci/record"
+)
+
+// calibration is a fixed loop; other figures are shown as multiples of it, so
+// that two machines can be compared.
+const calibration = "pkg/policy.BenchmarkCalibration"
+
+// benchRuns is odd, so that the median is a run that happened.
+const benchRuns = 5
+
+// budget is one bound on a figure. The benchmark's value is divided by per,
+// lowered by the value of less, or divided by the value of over.
+//
+// Times are never hard: they depend on the machine. Allocations and ratios of two
+// figures of one run do not, and fail the layer. A budget whose benchmark is
+// missing fails too, or renaming a benchmark would lift its bound.
+type budget struct {
+	what   string
+	bench  string
+	metric func(record.Benchmark) float64
+	per    float64
+	less   string
+	over   string
+	limit  float64
+	unit   string
+	hard   bool
+}
+
+var budgets = []budget{
+	{what: "RoundRobin, one pick", bench: "pkg/policy.BenchmarkPick/policy=RoundRobin/n=4096", metric: ns, limit: 6, unit: "ns"},
+	{what: "Random, one pick", bench: "pkg/policy.BenchmarkPick/policy=Random/n=4096", metric: ns, limit: 10, unit: "ns"},
+	{what: "PowerOfTwoChoices at 8, pick, lease and release", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 30, unit: "ns"},
+	{what: "PowerOfTwoChoices at 4,096 against 8", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=4096", over: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 1.8, unit: "×", hard: true},
+	{what: "PowerOfTwoChoices at 8, allocations", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: allocs, limit: 0, unit: "allocs", hard: true},
+	{what: "LeastLoaded, for each candidate", bench: "pkg/policy.BenchmarkPick/policy=LeastLoaded/n=4096", metric: ns, per: 4096, limit: 2, unit: "ns"},
+	{what: "NewView of 4,096 candidates", bench: "pkg.BenchmarkNewView/n=4096", metric: ns, per: 1000, limit: 400, unit: "µs"},
+	{what: "RoundTrip beyond a bare transport", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: ns, per: 1000, limit: 5, unit: "µs"},
+	{what: "RoundTrip beyond a bare transport, allocations", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},
+}
+
+func ns(b record.Benchmark) float64     { return b.NsPerOp }
+func allocs(b record.Benchmark) float64 { return b.Allocs }
+
+func bench(ctx context.Context, w *workspace) result {
+	module, pkgs, err := w.packages(ctx, "pkg")
+	if r, stop := cannot(pkgs, err, "there is no package in pkg"); stop {
+		return r
+	}
+	s := newStream(module)
+	text := map[string]*strings.Builder{}
+	s.onText = func(pkg, output string) {
+		if text[pkg] == nil {
+			text[pkg] = new(strings.Builder)
+		}
+		text[pkg].WriteString(output)
+	}
+	r := w.goTest(ctx, s, nil, append([]string{
+		"-run", "^$", "-bench", ".", "-benchmem", "-benchtime", "100ms", "-count", strconv.Itoa(benchRuns),
+	}, paths(pkgs)...)...)
+	r.counts = map[string]int{}
+	for _, p := range pkgs {
+		if t := text[p.path]; t != nil {
+			r.shown.Benchmarks = append(r.shown.Benchmarks, medians(p.dir, t.String())...)
+		}
+	}
+	r.counts["benchmarks"] = len(r.shown.Benchmarks)
+	r.passed = len(r.shown.Benchmarks)
+	r.judge(budgets)
+	return r
+}
+
+// judge relates the figures to the calibration loop and to their budgets. Where
+// nothing was measured there is nothing to judge, and the layer ran nothing.
+func (r *result) judge(budgets []budget) {
+	if len(r.shown.Benchmarks) == 0 {
+		return
+	}
+	found := map[string]record.Benchmark{}
+	for _, b := range r.shown.Benchmarks {
+		found[b.Package+"."+b.Name] = b
+	}
+	if loop := found[calibration].NsPerOp; loop > 0 {
+		for i := range r.shown.Benchmarks {
+			r.shown.Benchmarks[i].Ratio = r.shown.Benchmarks[i].NsPerOp / loop
+		}
+	} else {
+		r.fail(calibration+": not measured", "every ratio needs it")
+	}
+	for _, b := range budgets {
+		row := b.against(found)
+		r.shown.Budgets = append(r.shown.Budgets, row)
+		name := fmt.Sprintf("budget: %s: at most %v %s", b.what, b.limit, b.unit)
+		switch {
+		case row.Verdict == "not measured":
+			r.fail(name+": not measured", fmt.Sprintf("benchmarks not found: %q", b.missing(found)))
+		case b.hard && row.Verdict == "over":
+			r.fail(name, fmt.Sprintf("got %.2f %s", row.Got, b.unit))
+		case b.hard:
+			r.passed++
+			r.counts["hard budgets"]++
+		}
+	}
+}
+
+func (b budget) missing(found map[string]record.Benchmark) []string {
+	var names []string
+	for _, name := range []string{b.bench, b.less, b.over} {
+		if _, ok := found[name]; name != "" && !ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (b budget) against(found map[string]record.Benchmark) record.Budget {
+	row := record.Budget{What: b.what, Limit: b.limit, Unit: b.unit, Hard: b.hard, Verdict: "not measured"}
+	if len(b.missing(found)) > 0 {
+		return row
+	}
+	row.Got = b.metric(found[b.bench])
+	if b.less != "" {
+		row.Got -= b.metric(found[b.less])
+	}
+	if b.over != "" {
+		row.Got /= b.metric(found[b.over])
+	}
+	if b.per != 0 {
+		row.Got /= b.per
+	}
+	switch {
+	case math.IsNaN(row.Got) || math.IsInf(row.Got, 0): // JSON has no word for either
+		row.Got = 0
+	case row.Got <= b.limit:
+		row.Verdict = "within"
+	default:
+		row.Verdict = "over"
+	}
+	return row
+}
+
+// medians reads the output of go test -bench for one package and returns each
+// benchmark's medians, in the order of their first run.
+func medians(pkg, text string) []record.Benchmark {
+	var names []string
+	values := map[string]map[string][]float64{}
+	for line := range strings.Lines(text) {
+		name, metrics := parseBench(line)
+		if name == "" {
+			continue
+		}
+		if values[name] == nil {
+			names = append(names, name)
+			values[name] = map[string][]float64{}
+		}
+		for unit, v := range metrics {
+			values[name][unit] = append(values[name][unit], v)
+		}
+	}
+	var all []record.Benchmark
+	for _, name := range names {
+		v := values[name]
+		all = append(all, record.Benchmark{
+			Package: pkg, Name: name, Runs: len(v["ns/op"]),
+			NsPerOp: median(v["ns/op"]), Bytes: median(v["B/op"]), Allocs: median(v["allocs/op"]),
+		})
+	}
+	return all
+}
+
+// parseBench reads one line such as
+// "BenchmarkPick/n=8-2   1000   5.1 ns/op   0 B/op   0 allocs/op". It returns no
+// name for any other line.
+func parseBench(line string) (name string, metrics map[string]float64) {
+	f := strings.Fields(line)
+	if len(f) < 4 || len(f)%2 != 0 || !strings.HasPrefix(f[0], "Benchmark") {
+		return "", nil
+	}
+	if _, err := strconv.Atoi(f[1]); err != nil {
+		return "", nil
+	}
+	metrics = map[string]float64{}
+	for i := 2; i < len(f); i += 2 {
+		v, err := strconv.ParseFloat(f[i], 64)
+		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", nil
+		}
+		metrics[f[i+1]] = v
+	}
+	if _, ok := metrics["ns/op"]; !ok {
+		return "", nil
+	}
+	return strings.TrimSuffix(f[0], fmt.Sprintf("-%d", runtime.GOMAXPROCS(0))), metrics
+}
+
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	slices.Sort(v)
+	return v[len(v)/2]
+}

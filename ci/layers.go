@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// layer is one kind of evidence: one row here, one make target, one row in the
+// record, in the report and in README.md.
+type layer struct {
+	name     string
+	target   string        // the make target that runs it alone, or with its neighbours
+	shows    string        // what a pass means
+	notShown string        // what it does not
+	needs    []string      // names in needs (setup.go); one missing: not run
+	owns     []string      // folders whose tests are left to this layer by unit
+	limit    time.Duration // a layer that takes longer has failed
+	run      func(context.Context, *workspace) result
+}
+
+// layers in the order in which verify runs them: what is quick and often wrong
+// comes first.
+var layers = []layer{
+	{
+		name: "format", target: "check", limit: time.Minute, needs: []string{"git"}, run: formatted,
+		shows:    "Every Go file is laid out as gofmt would.",
+		notShown: "Whether a file reads well.",
+	},
+	{
+		name: "vet", target: "check", limit: 10 * time.Minute, needs: []string{"git"}, run: vet,
+		shows:    "go vet finds nothing, in the normal build and in the one that the explorer uses.",
+		notShown: "Mistakes that vet has no rule for.",
+	},
+	{
+		name: "staticcheck", target: "check", limit: 10 * time.Minute, needs: []string{"git"}, run: staticcheck,
+		shows:    "staticcheck finds nothing, in the same builds.",
+		notShown: "Mistakes that staticcheck has no rule for.",
+	},
+	{
+		name: "unit", target: "check", limit: 15 * time.Minute, run: unit,
+		shows:    "Examples, edges, goldens, reference twins and allocation counts are as the tests say.",
+		notShown: "Inputs and orders of events that no test names.",
+	},
+	{
+		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: tests("drift"),
+		shows:    "Claims, links, counts, layering, the exported API and the words of the documentation agree with the code.",
+		notShown: "Whether a claim is worth making, or its test a good one.",
+	},
+	{
+		name: "race", target: "race", limit: 15 * time.Minute, needs: []string{"C compiler"}, run: race,
+		shows:    "The race detector saw no unsynchronised access while the tests ran.",
+		notShown: "Races on paths or schedules that did not happen in this run.",
+	},
+	{
+		name: "props", target: "props", limit: 15 * time.Minute, run: props,
+		shows:    "Every law held for every generated case of a fixed seed.",
+		notShown: "Cases that the generators cannot make, or did not with this seed.",
+	},
+	{
+		name: "fuzz", target: "fuzz-smoke", limit: 15 * time.Minute, owns: []string{"fuzz"}, run: fuzz,
+		shows:    "The committed corpora pass, and a fixed number of mutated inputs found nothing new.",
+		notShown: "Inputs that a longer hunt would find.",
+	},
+	{
+		name: "bench", target: "bench", limit: 10 * time.Minute, run: bench,
+		shows:    "The benchmarks run; allocation budgets and ratios within this run hold.",
+		notShown: "Speed elsewhere: times belong to this machine at this moment, so they are shown and fail nothing.",
+	},
+	{
+		name: "demo", target: "demo", limit: 3 * time.Minute, run: demo,
+		shows:    "On real HTTP servers that are slow, broken, hanging, drained and restarted, the demo kept its promises.",
+		notShown: "Other networks, other loads and longer times.",
+	},
+}
+
+// notBuilt names the layers to come. Their make targets say so and fail, and
+// verify does not list them.
+var notBuilt = []string{"models", "lin", "tla", "mutate"}

@@ -1,0 +1,260 @@
+// Package record is the shape of out/verification.json.
+//
+// The record says what one commit showed; whatever differs between two runs of
+// one commit sits under its timing. Everything else is byte for byte the same,
+// so two records can be compared with cmp after dropping one key. The schema
+// beside this file is the promise to readers; nothing is written that breaks it.
+package record
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Schema names this version of the shape. A reader that knows it may rely on
+// every required key; a change that breaks such a reader gets a new number.
+const Schema = "poise-verification/1"
+
+//go:embed verification.schema.json
+var schemaJSON []byte
+
+// Status is what became of a layer.
+type Status string
+
+// A layer that was not reached, or whose needs were missing, is NotRun and
+// never Passed: what did not run is not shown as green.
+const (
+	Passed Status = "passed"
+	Failed Status = "failed"
+	NotRun Status = "not run"
+)
+
+// Record is the whole file.
+type Record struct {
+	Schema    string    `json:"schema"`
+	Commit    string    `json:"commit"`
+	Dirty     bool      `json:"dirty"` // the tree held changes that the commit does not
+	Toolchain Toolchain `json:"toolchain"`
+	Seeds     Seeds     `json:"seeds"`
+	Layers    []Layer   `json:"layers"`
+	NotBuilt  []string  `json:"not_built"` // layers that verify does not have yet
+	Timing    Timing    `json:"timing"`
+}
+
+// Toolchain is what compiled and judged the code.
+type Toolchain struct {
+	Go          string `json:"go"`
+	GOOS        string `json:"goos"`
+	GOARCH      string `json:"goarch"`
+	Staticcheck string `json:"staticcheck"`
+}
+
+// Seeds is what a run needs to be repeated exactly.
+type Seeds struct {
+	Property       uint64 `json:"property"`
+	PropertyChecks int    `json:"property_checks"`
+	FuzzExecutions int    `json:"fuzz_executions"`
+}
+
+// Layer is one kind of evidence.
+//
+// Counts always holds passed and failed, unless the layer did not run; what
+// else it holds is the layer's own.
+type Layer struct {
+	Name     string         `json:"name"`
+	Target   string         `json:"target"` // the make target that runs it alone
+	Status   Status         `json:"status"`
+	Shows    string         `json:"shows"`
+	NotShown string         `json:"not_shown"`
+	Counts   map[string]int `json:"counts"`
+	Failures []string       `json:"failures"`         // names, sorted; their text is under timing
+	Reason   string         `json:"reason,omitempty"` // why it did not run
+}
+
+// Timing holds whatever varies between two runs of one commit.
+type Timing struct {
+	Started    time.Time     `json:"started"`
+	Seconds    float64       `json:"seconds"`
+	Machine    Machine       `json:"machine"`
+	Layers     []LayerTiming `json:"layers"`
+	Benchmarks []Benchmark   `json:"benchmarks"`
+	Budgets    []Budget      `json:"budgets"`
+	Demo       *Demo         `json:"demo,omitempty"`
+}
+
+// Machine is where the figures were taken.
+type Machine struct {
+	CPUs int    `json:"cpus"`
+	CPU  string `json:"cpu"`
+}
+
+// LayerTiming is the varying part of the layer with the same name.
+type LayerTiming struct {
+	Name     string             `json:"name"`
+	Seconds  float64            `json:"seconds"`
+	Failures []Failure          `json:"failures"`
+	Figures  map[string]float64 `json:"figures,omitempty"`
+}
+
+// Failure is one failed check and what it said.
+type Failure struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// Benchmark is the median of a benchmark's repetitions.
+type Benchmark struct {
+	Package string  `json:"package"`
+	Name    string  `json:"name"`
+	Runs    int     `json:"runs"`
+	NsPerOp float64 `json:"ns_per_op"`
+	Bytes   float64 `json:"bytes_per_op"`
+	Allocs  float64 `json:"allocs_per_op"`
+	Ratio   float64 `json:"ratio"` // to the calibration loop of the same run; 0 without one
+}
+
+// Budget compares a figure with its bound. A Hard one fails its layer; the
+// others depend on the machine and are only shown.
+type Budget struct {
+	What    string  `json:"what"`
+	Got     float64 `json:"got"`
+	Limit   float64 `json:"limit"`
+	Unit    string  `json:"unit"`
+	Hard    bool    `json:"hard"`
+	Verdict string  `json:"verdict"` // within, over or not measured
+}
+
+// Demo is what the demo program writes about its run.
+type Demo struct {
+	Policy    string    `json:"policy"`
+	Seconds   float64   `json:"seconds"`
+	Requests  int       `json:"requests"`  // sent by the client
+	Responses int       `json:"responses"` // answered, whatever the status code
+	Errors    int       `json:"errors"`    // ended with a typed error
+	Retries   int       `json:"retries"`
+	Promises  []Promise `json:"promises"`
+	Backends  []Backend `json:"backends"`
+	Decisions []string  `json:"decisions"` // some picks, explained
+}
+
+// Promise is one thing the demo checks about itself.
+type Promise struct {
+	Name   string `json:"name"`
+	Held   bool   `json:"held"`
+	Detail string `json:"detail"` // what broke it; empty when held
+}
+
+// Backend is one server of the demo, as the client saw it.
+type Backend struct {
+	Name     string  `json:"name"`
+	Role     string  `json:"role"`  // what the demo does to it, such as "hangs"
+	State    string  `json:"state"` // at the end
+	Requests int     `json:"requests"`
+	Share    float64 `json:"share"` // of all requests, 0 to 1
+	Errors   int     `json:"errors"`
+	P50      float64 `json:"p50_ms"`
+	P99      float64 `json:"p99_ms"`
+}
+
+// AllPassed reports whether every layer ran and passed. A record without layers
+// showed nothing.
+func (r Record) AllPassed() bool {
+	return len(r.Layers) > 0 && len(r.With(Failed)) == 0 && len(r.With(NotRun)) == 0
+}
+
+// With returns the names of the layers with a status.
+func (r Record) With(s Status) []string {
+	var names []string
+	for _, l := range r.Layers {
+		if l.Status == s {
+			names = append(names, l.Name)
+		}
+	}
+	return names
+}
+
+// Totals adds up the checks of all layers. A layer that did not run counts as
+// one failed check: otherwise a run that shows too little could end in
+// "0 failed".
+func (r Record) Totals() (passed, failed int) {
+	for _, l := range r.Layers {
+		passed += l.Counts["passed"]
+		failed += l.Counts["failed"]
+		if l.Status == NotRun {
+			failed++
+		}
+	}
+	return passed, failed
+}
+
+// Encode returns the file's bytes, or an error if they would break the schema.
+func Encode(r Record) ([]byte, error) {
+	r.Schema = Schema
+	r.Layers = slices.Clone(r.Layers)
+	for i := range r.Layers {
+		l := &r.Layers[i]
+		l.Failures = slices.Sorted(slices.Values(l.Failures))
+		if l.Counts == nil {
+			l.Counts = map[string]int{}
+		}
+	}
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("record: %w", err)
+	}
+	b = append(b, '\n')
+	if _, err := Decode(b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Decode reads a record and refuses one that the schema does not allow.
+func Decode(b []byte) (Record, error) {
+	var r Record
+	err := decode(b, "", &r)
+	return r, err
+}
+
+// DecodeDemo reads the summary of the demo program, by the same schema.
+func DecodeDemo(b []byte) (Demo, error) {
+	var d Demo
+	err := decode(b, "#/$defs/demo", &d)
+	return d, err
+}
+
+// decode validates b against one definition of the schema before it reads it.
+func decode(b []byte, definition string, into any) error {
+	const name = "verification.schema.json"
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	if err != nil {
+		return fmt.Errorf("record: not JSON: %w", err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaJSON))
+	if err != nil {
+		return fmt.Errorf("record: %s: %w", name, err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(name, doc); err != nil {
+		return fmt.Errorf("record: %s: %w", name, err)
+	}
+	schema, err := c.Compile(name + definition)
+	if err != nil {
+		return fmt.Errorf("record: %s: %w", name, err)
+	}
+	if err := schema.Validate(value); err != nil {
+		_, problems, _ := strings.Cut(err.Error(), "\n") // its first line is a path on this machine
+		return fmt.Errorf("record: breaks %s:\n%s", name, problems)
+	}
+	if err := json.Unmarshal(b, into); err != nil {
+		return fmt.Errorf("record: %w", err)
+	}
+	return nil
+}
