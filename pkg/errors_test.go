@@ -34,12 +34,37 @@ func TestErrors_AreDistinctAndSpeakForThemselves(t *testing.T) {
 }
 
 func TestFieldError_NamesFieldAndValueAndUnwraps(t *testing.T) {
-	err := &poise.FieldError{Field: "candidates[3].ID", Value: "x", Err: poise.ErrDuplicateIdentity}
-	if got, want := err.Error(), `poise: identity occurs twice: candidates[3].ID is "x"`; got != want {
-		t.Errorf("it reads %q, want %q", got, want)
-	}
-	if errors.Unwrap(err) != poise.ErrDuplicateIdentity {
-		t.Errorf("it unwraps to %v", errors.Unwrap(err))
+	for _, row := range []struct {
+		err  poise.FieldError
+		want string
+	}{
+		{
+			poise.FieldError{Field: "candidates[3].ID", Value: "", Err: poise.ErrEmptyIdentity},
+			`poise: identity is empty: candidates[3].ID is ""`,
+		},
+		{
+			poise.FieldError{Field: "candidates[0].Status", Value: poise.Status(9), Err: poise.ErrInvalidStatus},
+			`poise: unknown status: candidates[0].Status is 9`,
+		},
+		{
+			poise.FieldError{Field: "candidates[0].Excluded", Value: poise.Reason(99), Err: poise.ErrInvalidReason},
+			`poise: unknown reason: candidates[0].Excluded is 99`,
+		},
+		{
+			poise.FieldError{Field: "members[1]", Value: 7, Err: poise.ErrOutOfRange},
+			`poise: index out of range: members[1] is 7`,
+		},
+		{
+			poise.FieldError{Field: "candidates[2]", Err: poise.ErrNilCandidate},
+			`poise: candidate is nil: candidates[2] is <nil>`,
+		},
+	} {
+		if got := row.err.Error(); got != row.want {
+			t.Errorf("it reads %q, want %q", got, row.want)
+		}
+		if errors.Unwrap(&row.err) != row.err.Err {
+			t.Errorf("it unwraps to %v", errors.Unwrap(&row.err))
+		}
 	}
 }
 

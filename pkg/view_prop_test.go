@@ -122,7 +122,7 @@ func TestScope_LawRefusesExactlyWhatMayNotJoin(t *testing.T) {
 	})
 }
 
-// Cases: B06, B08, W2.
+// Cases: B06, W2.
 func TestWeight_LawHoldsEveryPositiveNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.Uint32Range(1, math.MaxUint32).Draw(t, "value")

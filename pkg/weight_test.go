@@ -8,7 +8,9 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// Cases: W1, W2, E17.
+// Weights are whole numbers, so that none is rounded to nothing.
+//
+// Cases: B06, W1, W2, E17.
 func TestWeight_ZeroValueIsOneAndZeroIsRefused(t *testing.T) {
 	if got := (poise.Weight{}).Value(); got != 1 {
 		t.Errorf("the zero Weight is %d", got)
@@ -41,5 +43,5 @@ func ExampleNewWeight() {
 	fmt.Println(err)
 	// Output:
 	// 3 <nil>
-	// poise: weight must be at least 1: Weight is 0x0
+	// poise: weight must be at least 1: Weight is 0
 }
