@@ -168,7 +168,8 @@ func FuzzNewView(f *testing.F) {
 			if ready {
 				eligible = append(eligible, i)
 			}
-			mayJoin := s.Status != poise.Draining && (ready || !s.PanicOptOut)
+			drains := s.Status == poise.Draining || s.Excluded == poise.ExcludedDraining
+			mayJoin := !drains && (ready || !s.PanicOptOut)
 			if _, err := v.Scope([]int{i}); (err == nil) != mayJoin || !mayJoin && !errors.Is(err, poise.ErrNotEligible) {
 				t.Fatalf("a scope of %d, which is %v: %v", i, v.Reason(i), err)
 			}

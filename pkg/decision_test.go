@@ -28,16 +28,21 @@ func TestDecision_ReadsTheSameAsValueAndAsPointer(t *testing.T) {
 // What a policy of the user's own fills in may be wrong; reading it must not panic.
 func TestDecision_ReadsWhateverAPolicyFilledIn(t *testing.T) {
 	v := view(t, named(2)...)
-	for _, d := range []poise.Decision{
-		{View: v, Policy: "mine", Rule: poise.RuleDraw, Chosen: 7},
-		{View: v, Policy: "mine", Rule: poise.RuleDraw, Chosen: -1},
-		{View: v, Policy: "mine", Rule: poise.Rule(200), Chosen: 0},
-		{View: v, Policy: "mine", Rule: poise.RuleLessOfTwo, ComparedLen: 3, Compared: [2]poise.Compared{{Index: 9}}},
-		{View: v, Policy: "mine", Rule: poise.RuleLessOfTwo, ComparedLen: -1},
-		{View: new(poise.View), Policy: "mine"},
+	for _, row := range []struct {
+		decision poise.Decision
+		first    string // line
+		lines    int
+	}{
+		{poise.Decision{View: v, Rule: poise.RuleDraw, Chosen: 7}, " chose ?: drawn at random", 2},
+		{poise.Decision{View: v, Rule: poise.RuleDraw, Chosen: -1}, " chose ?: drawn at random", 2},
+		{poise.Decision{View: v, Rule: 200, Chosen: 1}, " chose backend-0001: unknown rule", 2},
+		{poise.Decision{View: v, Rule: poise.RuleTurn, ComparedLen: 3, Compared: [2]poise.Compared{{Index: 9}}}, " chose backend-0000: its turn", 4},
+		{poise.Decision{View: v, Rule: poise.RuleTurn, ComparedLen: -1}, " chose backend-0000: its turn", 2},
+		{poise.Decision{View: new(poise.View)}, " chose nothing: <nil>", 2},
 	} {
-		if got := d.String(); !strings.HasPrefix(got, "mine chose ") {
-			t.Errorf("it reads %q", got)
+		lines := strings.Split(row.decision.String(), "\n")
+		if lines[0] != row.first || len(lines) != row.lines {
+			t.Errorf("it reads %q", lines)
 		}
 	}
 }

@@ -367,7 +367,8 @@ func (v *View) Scope(members []int) (*View, error) {
 			return nil, field(ErrNotAscending)
 		}
 		s := &v.samples[i]
-		if s.Status == Draining || s.PanicOptOut && s.reason() != NotExcluded {
+		reason := s.reason()
+		if reason == ExcludedDraining || s.PanicOptOut && reason != NotExcluded {
 			return nil, field(ErrNotEligible)
 		}
 		eligible[k], last = uint32(i), i

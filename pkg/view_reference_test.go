@@ -16,7 +16,7 @@ func (v slowView) reason(i int) poise.Reason {
 	switch {
 	case v.members != nil && v.members[i]:
 		return poise.NotExcluded
-	case s.Status == poise.Draining:
+	case s.Status == poise.Draining, s.Excluded == poise.ExcludedDraining:
 		return poise.ExcludedDraining
 	case s.Status == poise.Unavailable:
 		return poise.ExcludedUnavailable
@@ -41,7 +41,7 @@ func (v slowView) eligible() []int {
 // mayJoin reports whether a scope may have candidate i as a member.
 func (v slowView) mayJoin(i int) bool {
 	s := v.samples[i]
-	if s.Status == poise.Draining {
+	if s.Status == poise.Draining || s.Excluded == poise.ExcludedDraining {
 		return false
 	}
 	healthy := s.Status == poise.Ready && s.Excluded == poise.NotExcluded

@@ -287,6 +287,9 @@ func TestView_HasExactlyTheReadyAndNotExcludedEligible(t *testing.T) {
 		case poise.Unavailable:
 			reason = poise.ExcludedUnavailable
 		}
+		if s.Excluded == poise.ExcludedDraining {
+			reason = poise.ExcludedDraining
+		}
 		if got := v.Reason(i); got != reason {
 			t.Errorf("%v and %v: the reason is %v, want %v", s.Status, s.Excluded, got, reason)
 		}
@@ -406,6 +409,8 @@ func TestScope_HasExactlyItsMembersEligible(t *testing.T) {
 		poise.Sample{ID: "ready, opted out", PanicOptOut: true},
 		poise.Sample{ID: "unavailable, opted out", Status: poise.Unavailable, PanicOptOut: true},
 		poise.Sample{ID: "draining, excluded", Status: poise.Draining, Excluded: poise.ExcludedOutlier},
+		poise.Sample{ID: "excluded as draining", Excluded: poise.ExcludedDraining},
+		poise.Sample{ID: "unavailable, excluded as draining", Status: poise.Unavailable, Excluded: poise.ExcludedDraining},
 	)
 	s := scope(t, v, 2, 3, 5)
 	if got := eligibleOf(s); !slices.Equal(got, []int{2, 3, 5}) {
@@ -414,6 +419,7 @@ func TestScope_HasExactlyItsMembersEligible(t *testing.T) {
 	want := []poise.Reason{
 		poise.ExcludedOutOfScope, poise.ExcludedDraining, poise.NotExcluded, poise.NotExcluded,
 		poise.ExcludedCircuitOpen, poise.NotExcluded, poise.ExcludedUnavailable, poise.ExcludedDraining,
+		poise.ExcludedDraining, poise.ExcludedDraining,
 	}
 	for i := range want {
 		if got := s.Reason(i); got != want[i] {
@@ -435,7 +441,9 @@ func TestScope_HasExactlyItsMembersEligible(t *testing.T) {
 		{"draining and excluded", []int{7}, "members[0]", 7, poise.ErrNotEligible},
 		{"excluded, opted out", []int{4}, "members[0]", 4, poise.ErrNotEligible},
 		{"unavailable, opted out", []int{0, 2, 6}, "members[2]", 6, poise.ErrNotEligible},
-		{"after the last", []int{0, 8}, "members[1]", 8, poise.ErrOutOfRange},
+		{"excluded as draining", []int{8}, "members[0]", 8, poise.ErrNotEligible},
+		{"unavailable and excluded as draining", []int{9}, "members[0]", 9, poise.ErrNotEligible},
+		{"after the last", []int{0, 10}, "members[1]", 10, poise.ErrOutOfRange},
 		{"negative", []int{-1}, "members[0]", -1, poise.ErrOutOfRange},
 		{"twice", []int{3, 3}, "members[1]", 3, poise.ErrNotAscending},
 		{"descending", []int{3, 2}, "members[1]", 2, poise.ErrNotAscending},
