@@ -1,7 +1,6 @@
 package poise_test
 
 import (
-	"fmt"
 	"math"
 	"sync"
 	"testing"
@@ -165,13 +164,4 @@ func TestScore_SmallestIsInProportionToTheWeight(t *testing.T) {
 			}
 		}
 	})
-}
-
-func ExampleGenerator() {
-	generator := poise.NewGenerator(42)
-	fmt.Println(generator.Below(6), generator.Below(6), generator.Below(6))
-	fmt.Println(generator.Pair(6))
-	// Output:
-	// 4 0 1
-	// 2 0
 }

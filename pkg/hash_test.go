@@ -1,7 +1,6 @@
 package poise_test
 
 import (
-	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -388,15 +387,4 @@ func TestMix64_SpreadsOneBitOverHalfOfTheResult(t *testing.T) {
 	if mean := float64(flipped) / samples; mean < 31.5 || mean > 32.5 {
 		t.Errorf("one flipped bit flips %.2f of 64 bits on average", mean)
 	}
-}
-
-func ExampleFNV() {
-	// The beginning is hashed once and continued for each identity.
-	prefix := poise.FNVBasis.Byte(0).Key(poise.StringKey("customer-42")).Byte(1)
-	for _, id := range []string{"west", "east"} {
-		fmt.Printf("%s %016x\n", id, poise.Mix64(uint64(prefix.String(id))))
-	}
-	// Output:
-	// west 64a13fd5cac5f3a7
-	// east e8031bb3f8ada6c9
 }

@@ -2,7 +2,6 @@ package poise_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -319,19 +318,4 @@ func TestStatefulTypes_AreNotCopiedUnnoticed(t *testing.T) {
 	if copiesAreFound(reflect.TypeFor[poise.Sample]()) {
 		t.Error("the check takes any type for one that must not be copied")
 	}
-}
-
-func ExampleInFlight() {
-	load := poise.NewInFlight(1)
-	lease, err := load.Acquire()
-	fmt.Println(load.Current(), err)
-
-	_, err = load.Acquire()
-	fmt.Println(err)
-
-	fmt.Println(lease.Release(), lease.Release(), load.Current())
-	// Output:
-	// 1 <nil>
-	// poise: at capacity: limit 1
-	// true false 0
 }

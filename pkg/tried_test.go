@@ -1,7 +1,6 @@
 package poise_test
 
 import (
-	"fmt"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -133,13 +132,4 @@ func TestTried_MayGrowWhileAViewReadsIt(t *testing.T) {
 		}
 	})
 	wg.Wait()
-}
-
-func ExampleTried() {
-	var tried poise.Tried
-	fmt.Println(tried.Add("a", 1), tried.Add("a", 1))
-	fmt.Println(tried.Has("a", 1), tried.Has("a", 2), tried.Len())
-	// Output:
-	// true false
-	// true false 1
 }

@@ -1,7 +1,6 @@
 package poise_test
 
 import (
-	"fmt"
 	"math"
 	"testing"
 
@@ -34,14 +33,4 @@ func TestWeight_HoldsTheEnds(t *testing.T) {
 	if got := mustWeight(t, math.MaxUint32).String(); got != "4294967295" {
 		t.Errorf("the greatest reads %s", got)
 	}
-}
-
-func ExampleNewWeight() {
-	w, err := poise.NewWeight(3)
-	fmt.Println(w, err)
-	_, err = poise.NewWeight(0)
-	fmt.Println(err)
-	// Output:
-	// 3 <nil>
-	// poise: weight must be at least 1: Weight is 0
 }
