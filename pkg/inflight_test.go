@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -174,24 +175,22 @@ func TestLease_ZeroHoldsNothing(t *testing.T) {
 // Cases: B15.
 func TestLease_ReleasedInParallelGivesOneTrue(t *testing.T) {
 	f := poise.NewInFlight(0)
-	keep := acquire(t, f)
-	for range 200 {
-		lease := acquire(t, f)
-		var trues atomic.Int32
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				if lease.Release() {
-					trues.Add(1)
-				}
-			})
+	acquire(t, f)
+	var lease *poise.Lease
+	var trues atomic.Int32
+	together(2, 20_000, func(int) {
+		if lease.Release() {
+			trues.Add(1)
 		}
-		wg.Wait()
-		if trues.Load() != 1 || f.Current() != 1 {
-			t.Fatalf("%d calls got true and %d are held", trues.Load(), f.Current())
+	}, func(round int) bool {
+		if round > 0 && (trues.Load() != 1 || f.Current() != 1) {
+			t.Errorf("round %d: %d calls got true and %d are held", round, trues.Load(), f.Current())
+			return false
 		}
-	}
-	keep.Release()
+		trues.Store(0)
+		lease = acquire(t, f)
+		return true
+	})
 }
 
 // Cases: B14.
@@ -214,6 +213,71 @@ func TestLease_ReleasedByDeferSurvivesAPanic(t *testing.T) {
 			t.Fatalf("%d are held after the panic", f.Current())
 		}
 	}
+}
+
+// together lets goroutines do something at the same instant, again and again.
+// Between the rounds one of them prepares the next, or ends it all with false. It
+// is called once more after the last.
+func together(goroutines, rounds int, do func(goroutine int), prepare func(round int) bool) {
+	var begun, done atomic.Int64 // rounds; calls
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	for g := range goroutines {
+		wg.Go(func() {
+			for round := range rounds + 1 {
+				if g == 0 {
+					for done.Load() < int64(round*goroutines) {
+						runtime.Gosched()
+					}
+					if !prepare(round) || round == rounds {
+						stop.Store(true)
+					}
+					begun.Add(1)
+				}
+				for spins := 0; begun.Load() <= int64(round); spins++ {
+					if spins%200 == 199 {
+						runtime.Gosched()
+					}
+				}
+				if stop.Load() {
+					return
+				}
+				// The one that began the round is ahead: let it wait, now longer, now
+				// shorter, so that some rounds meet to the nanosecond.
+				for wait := g; g == 0 && wait < round%64; wait++ {
+					begun.Load()
+				}
+				do(g)
+				done.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// Claim: Leases held at once never exceed the limit.
+//
+// Cases: B13.
+func TestInFlight_AdmitsOneOfTwoThatComeTogetherForTheLastSlot(t *testing.T) {
+	const limit = 3
+	var f *poise.InFlight
+	var admitted atomic.Int32
+	together(2, 5_000, func(int) {
+		if _, err := f.Acquire(); err == nil {
+			admitted.Add(1)
+		}
+	}, func(round int) bool {
+		if round > 0 && (admitted.Load() != 1 || f.Current() != limit) {
+			t.Errorf("round %d: %d were admitted and %d are held", round, admitted.Load(), f.Current())
+			return false
+		}
+		admitted.Store(0)
+		f = poise.NewInFlight(limit)
+		for range limit - 1 {
+			acquire(t, f)
+		}
+		return true
+	})
 }
 
 // Claim: Leases held at once never exceed the limit.

@@ -607,30 +607,24 @@ func TestView_ServesManyGoroutinesAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-func TestNewView_GivesViewsMadeAtOnceDifferentSelections(t *testing.T) {
-	const views = 64
-	selections := make([]poise.Selection, views)
-	var wg sync.WaitGroup
-	for i := range selections {
-		wg.Go(func() {
-			v, err := poise.NewView([]poise.Candidate{poise.Sample{ID: "a"}})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if selections[i], err = v.Select(0); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	seen := map[poise.Selection]bool{}
-	for _, s := range selections {
-		seen[s] = true
-	}
-	if len(seen) != views {
-		t.Errorf("%d Views share %d Selections", views, len(seen))
-	}
+func TestNewView_GivesViewsMadeTogetherDifferentSelections(t *testing.T) {
+	var selections [2]poise.Selection
+	together(2, 2_000, func(goroutine int) {
+		v, err := poise.NewView([]poise.Candidate{poise.Sample{ID: "a"}})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if selections[goroutine], err = v.Select(0); err != nil {
+			t.Error(err)
+		}
+	}, func(round int) bool {
+		if round > 0 && selections[0] == selections[1] {
+			t.Errorf("round %d: two Views share a Selection", round)
+			return false
+		}
+		return true
+	})
 }
 
 func TestSample_IsACandidateThatAnswersItself(t *testing.T) {
