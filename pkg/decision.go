@@ -30,12 +30,16 @@ const (
 	RuleHighestHash
 	// RuleFallback: the query had no key, and the policy for that case chose.
 	RuleFallback
+	// RuleCustom: a rule that is not in this list, of a policy that is not this
+	// library's.
+	RuleCustom
 	rules
 )
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
 	"less loaded of two", "tie of two", "highest hash", "fallback without key",
+	"a custom rule",
 }
 
 // String returns the rule in lower case.

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Errors of a pick. None of them changes the state of a policy.
+// Errors of a pick. None of them changes the state of a policy, but that a pick
+// which fails with ErrLoadOverflow has used its draw.
 var (
 	// ErrEmpty means the View has no candidates. Only a new View can help.
 	ErrEmpty = errors.New("poise: no candidates")

@@ -1,0 +1,49 @@
+// Command quickstart sends one request through a balancer over the addresses it is
+// given, and prints what came back:
+//
+//	go run ./examples/quickstart http://service.example.com/ 127.0.0.1:8080 127.0.0.1:8081
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+)
+
+func main() {
+	if len(os.Args) < 3 {
+		fmt.Fprintln(os.Stderr, "usage: quickstart URL host:port...")
+		os.Exit(2)
+	}
+	if err := get(os.Args[1], os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func get(url string, addresses []string) error {
+	var members []dispatch.Member
+	for _, address := range addresses {
+		endpoint, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: address})
+		if err != nil {
+			return err
+		}
+		members = append(members, dispatch.Member{ID: address, Endpoint: endpoint})
+	}
+	balancer, err := dispatch.New(dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Members: members})
+	if err != nil {
+		return err
+	}
+	defer balancer.Close()
+	client := &http.Client{Transport: balancer}
+	resp, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	return nil
+}
