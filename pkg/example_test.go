@@ -4,51 +4,7 @@ import (
 	"fmt"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/policy"
 )
-
-// The whole path of a decision: sample, prepare, pick, resolve, admit, release.
-func Example() {
-	loads := []*poise.InFlight{poise.NewInFlight(100), poise.NewInFlight(100)}
-	view, err := poise.NewView([]poise.Candidate{
-		poise.Sample{ID: "10.0.0.1:8080", Load: loads[0]},
-		poise.Sample{ID: "10.0.0.2:8080", Load: loads[1]},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	picker, err := new(policy.LeastLoaded).Prepare(view)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	for range 3 {
-		selection, err := picker.Pick(poise.Query{})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		index, err := view.Index(selection)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		lease, err := loads[index].Acquire()
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		defer lease.Release()
-		sample, err := view.Sample(index)
-		fmt.Println(sample.ID, err)
-	}
-	// Output:
-	// 10.0.0.1:8080 <nil>
-	// 10.0.0.2:8080 <nil>
-	// 10.0.0.1:8080 <nil>
-}
 
 // breaker is a wrapper: a candidate that leaves itself out while its circuit is
 // open.

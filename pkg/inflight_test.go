@@ -319,7 +319,7 @@ func TestInFlight_HoldsItsLimitAgainstManyGoroutines(t *testing.T) {
 
 // Claim: An unlimited InFlight refuses only when its counter is exhausted.
 func TestInFlight_WithoutALimitAdmitsAllOfManyGoroutines(t *testing.T) {
-	const goroutines, rounds = 8, 1000
+	const goroutines, rounds = 8, 50_000
 	f := poise.NewInFlight(0)
 	var wg sync.WaitGroup
 	for range goroutines {

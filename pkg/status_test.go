@@ -34,7 +34,7 @@ func requireNames[E ~uint8](t *testing.T, known int, unknown string) {
 func TestEnumerations_HaveDistinctNamesAndOneForTheUnknown(t *testing.T) {
 	requireNames[poise.Status](t, 3, "unknown status")
 	requireNames[poise.Reason](t, 10, "unknown reason")
-	requireNames[poise.Rule](t, 9, "unknown rule")
+	requireNames[poise.Rule](t, 10, "unknown rule")
 	requireNames[poise.Outcome](t, 4, "unknown outcome")
 	requireNames[poise.LoadUnit](t, 2, "unknown unit")
 }
@@ -66,6 +66,7 @@ func TestEnumerations_NameWhatTheyMean(t *testing.T) {
 		{poise.RuleTieOfTwo, "tie of two"},
 		{poise.RuleHighestHash, "highest hash"},
 		{poise.RuleFallback, "fallback without key"},
+		{poise.RuleCustom, "a custom rule"},
 		{poise.Success, "success"},
 		{poise.Failure, "failure"},
 		{poise.Overloaded, "overloaded"},

@@ -55,3 +55,28 @@ func TestUntried_CountsNoStrangerNorAnotherIncarnationNorTheIneligible(t *testin
 	u = v.Untried(tried)
 	requireUntried(t, &u, []int{2}, 3)
 }
+
+// Cases: B07.
+func TestUntried_CheckTellsWhyNothingIsLeft(t *testing.T) {
+	tried := new(poise.Tried)
+	tried.Add("a", 0)
+	for _, row := range []struct {
+		name    string
+		samples []poise.Sample
+		want    error
+	}{
+		{"no candidates", nil, poise.ErrEmpty},
+		{"none eligible", []poise.Sample{{ID: "a", Status: poise.Draining}}, poise.ErrNoEligible},
+		{"all eligible were tried", []poise.Sample{{ID: "a"}, {ID: "b", Status: poise.Draining}}, poise.ErrAllTried},
+		{"one is left", []poise.Sample{{ID: "a"}, {ID: "b"}}, nil},
+	} {
+		u := view(t, row.samples...).Untried(tried)
+		if got := u.Check(); got != row.want {
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
+		}
+	}
+	var zero poise.Untried
+	if got := zero.Check(); got != poise.ErrEmpty {
+		t.Errorf("the zero value: %v", got)
+	}
+}
