@@ -150,8 +150,8 @@ func TestNewView_RefusesMoreCandidatesThanAnIndexCanName(t *testing.T) {
 	if strconv.IntSize < 64 {
 		return // no slice is that long
 	}
-	n := math.MaxUint32
-	n++
+	many := uint64(math.MaxUint32)
+	n := int(many + 1)
 	// A slice of no memory: its length alone is looked at.
 	header := struct {
 		data          unsafe.Pointer
