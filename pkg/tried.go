@@ -7,7 +7,7 @@ import "github.com/copyleftdev/poise-go/pkg/internal/syncx"
 // Tried names the candidates that one call has already used, so that a retry or
 // a hedge goes elsewhere.
 //
-// The zero value and nil name none.
+// The zero value names none, and so does nil, to which nothing can be added.
 //
 // # Contract
 //

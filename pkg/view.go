@@ -25,7 +25,7 @@ import (
 //   - Index of a Selection made on another View answers ErrForeignSelection.
 //   - A Selection made on a scope resolves on the View the scope came from.
 //   - A scope has exactly the given members eligible, and refuses a draining member and an ineligible one that opted out of panic.
-//   - NextEligible finds the first eligible candidate at or after an index, going round.
+//   - NextEligible gives the position of the first eligible candidate at or after an index, going round.
 //
 // # Cost
 //
@@ -300,7 +300,7 @@ func (v *View) Load(index int, now time.Time) (uint64, error) {
 	}
 	load, err := tracker.Load(now)
 	if err != nil {
-		return 0, ErrLoadOverflow
+		return 0, fmt.Errorf("%w: %s: %w", ErrLoadOverflow, v.samples[index].ID, err)
 	}
 	return load, nil
 }

@@ -468,7 +468,7 @@ func TestScope_OfAScopeMayReachBeyondIt(t *testing.T) {
 	}
 }
 
-// Claim: NextEligible finds the first eligible candidate at or after an index,
+// Claim: NextEligible gives the position of the first eligible candidate at or after an index,
 // going round.
 func TestView_NextEligibleGoesRound(t *testing.T) {
 	v := view(t, named(6)...)
