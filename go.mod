@@ -4,4 +4,9 @@ go 1.26
 
 require github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 
-require golang.org/x/text v0.14.0 // indirect
+require (
+	github.com/leanovate/gopter v0.2.11 // indirect
+	go.uber.org/goleak v1.3.0 // indirect
+	golang.org/x/text v0.14.0 // indirect
+	pgregory.net/rapid v1.3.0 // indirect
+)

@@ -17,6 +17,7 @@ import (
 // # Contract
 //
 //   - A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+//   - A panic of an Endpoint's RoundTrip passes through to the caller, and leaves nothing held.
 //
 // # Cost
 //
@@ -29,7 +30,8 @@ type Endpoint interface {
 	// RoundTrip makes one call, under the rules of http.RoundTripper. An error
 	// that matches ErrNotSent promises that no byte of the request left.
 	http.RoundTripper
-	// Close frees what the endpoint holds.
+	// Close frees what the endpoint holds. An endpoint that was closed is not to be
+	// added again.
 	Close() error
 }
 
@@ -97,6 +99,8 @@ func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	transport := template.Clone()
 	transport.Proxy = nil
 	transport.DialTLSContext = nil
+	//lint:ignore SA1019 a template that sets it would lead connections elsewhere
+	transport.DialTLS = nil
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		conn, err := dial(ctx, network, cfg.Address)
 		if err != nil {
@@ -190,6 +194,9 @@ func (c *countingConn) Write(b []byte) (int, error) {
 	c.written.Add(uint64(len(b)))
 	return c.Conn.Write(b)
 }
+
+// CloseWrite ends this side's direction of the connection.
+func (c *countingConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // counterOf finds the countingConn below a connection; nil if there is none.
 func counterOf(conn net.Conn) *countingConn {
