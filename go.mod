@@ -2,11 +2,11 @@ module github.com/copyleftdev/poise-go
 
 go 1.26
 
-require github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
-
 require (
-	github.com/leanovate/gopter v0.2.11 // indirect
-	go.uber.org/goleak v1.3.0 // indirect
-	golang.org/x/text v0.14.0 // indirect
-	pgregory.net/rapid v1.3.0 // indirect
+	github.com/leanovate/gopter v0.2.11
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.uber.org/goleak v1.3.0
+	pgregory.net/rapid v1.3.0
 )
+
+require golang.org/x/text v0.14.0 // indirect
