@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -78,7 +79,7 @@ var _ Endpoint = (*HTTPEndpoint)(nil)
 // NewHTTPEndpoint returns an HTTPEndpoint, or a [poise.FieldError].
 func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	host, port, err := net.SplitHostPort(cfg.Address)
-	if err != nil || host == "" || port == "" {
+	if err != nil || host == "" || port == "" || strings.Contains(cfg.Address, "/") {
 		return nil, &poise.FieldError{Field: "Address", Value: cfg.Address, Err: ErrBadAddress}
 	}
 	template := cfg.Transport
@@ -114,6 +115,11 @@ func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	transport.Protocols.SetHTTP1(true)
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = nil
+	if secure := transport.TLSClientConfig; secure != nil {
+		// A template that was in use offers HTTP/2 here, and would be taken at its
+		// word.
+		secure.NextProtos = []string{"http/1.1"}
+	}
 	return &HTTPEndpoint{transport: transport}, nil
 }
 
