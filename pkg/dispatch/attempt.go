@@ -54,10 +54,7 @@ func (a *attempt) send(source io.ReadCloser) (resp *http.Response, err error) {
 		if sound && err == nil {
 			return
 		}
-		closeResponse(resp)
-		if a.sent != nil {
-			_ = a.sent.Close() // even if the endpoint forgot
-		}
+		a.drop(resp)
 		if !sound { // a panic is on its way through
 			a.outcome = poise.Failure
 		}
@@ -111,9 +108,14 @@ func gaveUp(req *http.Request) bool {
 	}
 }
 
-func closeResponse(resp *http.Response) {
+// drop closes what is left of a call that nobody waits for any more. The request's
+// body is closed even if the endpoint forgets it.
+func (a *attempt) drop(resp *http.Response) {
 	if resp != nil && resp.Body != nil {
 		closeQuietly(resp.Body)
+	}
+	if a.sent != nil {
+		_ = a.sent.Close()
 	}
 }
 
@@ -192,7 +194,7 @@ func (a *attempt) abandon() {
 
 // discard ends the attempt without the caller seeing its response.
 func (a *attempt) discard(resp *http.Response) {
-	closeResponse(resp)
+	a.drop(resp)
 	a.finish(a.outcome, nil)
 }
 
