@@ -145,8 +145,7 @@ func TestSlots_RunIdleOnceAfterTheLast(t *testing.T) {
 func TestSlots_RunIdleOnceUnderContention(t *testing.T) {
 	for range 300 {
 		var idle, held atomic.Int64
-		var s *dispatch.Slots
-		s = dispatch.NewSlots(0, func() {
+		s := dispatch.NewSlots(0, func() {
 			if held.Load() != 0 {
 				t.Error("idle ran while a slot was held")
 			}
