@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -300,4 +301,146 @@ func TestBalancer_KeepsAnUntouchedBodyThroughATimeout(t *testing.T) {
 			t.Errorf("the first ended with %v", err)
 		}
 	})
+}
+
+// A read that Close interrupts fails, and that is the caller's doing. Here the read
+// has failed, and been dealt with, before Close returns.
+//
+// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+func TestBalancer_BlamesNoEndpointForACloseThatInterruptsARead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events record
+		closed := make(chan struct{})
+		body := &source{
+			Reader: readerFunc(func([]byte) (int, error) {
+				<-closed
+				return 0, errBroken
+			}),
+			onClose: func() {
+				close(closed)
+				synctest.Wait()
+			},
+		}
+		b := newBalancer(t, dispatch.Config{Observe: events.observe}, &fake{answer: func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: body}, nil
+		}})
+		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var group sync.WaitGroup
+		group.Go(func() { _, _ = resp.Body.Read(make([]byte, 1)) })
+		synctest.Wait()
+		_ = resp.Body.Close()
+		group.Wait()
+		if got := strings.Join(events.all(), "; "); got != "a#1 success" {
+			t.Errorf("the observer was told %s", got)
+		}
+	})
+}
+
+// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cause := errors.New("cause")
+		var events record
+		b := newBalancer(t, dispatch.Config{Observe: events.observe, AttemptTimeout: time.Second}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, req.Body) // as the transport, which waits for the read
+			<-time.After(time.Second)            // so that the attempt is late, too
+			return nil, context.Cause(req.Context())
+		}})
+		body, writer := io.Pipe()
+		defer writer.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second/2, func() { cancel(cause) })
+		_, err := do(b, newRequest(t, http.MethodPut, body).WithContext(ctx))
+		if requireCallError(t, err); !errors.Is(err, cause) {
+			t.Errorf("got %v", err)
+		}
+		if got := strings.Join(events.all(), "; "); got != "a#1 cancelled" {
+			t.Errorf("the observer was told %s", got)
+		}
+	})
+}
+
+// Claim: RoundTrip does not change the caller's request, and closes its body.
+func TestBalancer_LetsAnEndpointCloseTheBodyAfterItsResponse(t *testing.T) {
+	var sent *http.Request
+	b := newBalancer(t, dispatch.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		sent = req
+		return reply(200, ""), nil
+	}})
+	body := &source{Reader: strings.NewReader("body")}
+	req := newRequest(t, http.MethodPut, body)
+	req.GetBody = func() (io.ReadCloser, error) { return nil, errBroken }
+	resp, err := b.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Request != req {
+		t.Error("the response names another request")
+	}
+	if sent.GetBody != nil {
+		t.Error("the endpoint could replay the body by itself")
+	}
+	_ = resp.Body.Close()
+	for range 2 {
+		_ = sent.Body.Close()
+	}
+	if n := body.closes.Load(); n != 1 {
+		t.Errorf("the body was closed %d times", n)
+	}
+}
+
+// watched is a context that never ends, and counts the watches on it.
+type watched struct {
+	context.Context
+	watches *atomic.Int64
+}
+
+var never = make(chan struct{})
+
+func (watched) Done() <-chan struct{} { return never }
+
+// AfterFunc is what package context calls if a context has it.
+func (w watched) AfterFunc(func()) func() bool {
+	w.watches.Add(1)
+	return func() bool {
+		w.watches.Add(-1)
+		return true
+	}
+}
+
+// A caller's context may live as long as the process.
+func TestBalancer_LeavesNothingWithTheCallersContext(t *testing.T) {
+	ctx := watched{context.Background(), new(atomic.Int64)}
+	most := int64(0)
+	answer := func(resp func() *http.Response, err error) *fake {
+		return &fake{answer: func(req *http.Request) (*http.Response, error) {
+			most = max(most, ctx.watches.Load())
+			_, _ = io.Copy(io.Discard, req.Body)
+			_ = req.Body.Close()
+			if err != nil {
+				return nil, err
+			}
+			return resp(), nil
+		}}
+	}
+	for _, timeout := range []time.Duration{0, time.Hour} {
+		for _, e := range []*fake{
+			answer(func() *http.Response { return reply(200, "served") }, nil),
+			answer(func() *http.Response { return reply(503, "busy") }, nil),
+			answer(func() *http.Response { return &http.Response{StatusCode: 200, Body: http.NoBody} }, nil),
+			answer(nil, errBroken),
+		} {
+			b := newBalancer(t, dispatch.Config{AttemptTimeout: timeout}, e)
+			_, _ = do(b, newRequest(t, http.MethodPut, strings.NewReader("body")).WithContext(ctx))
+			if n := ctx.watches.Load(); n != 0 {
+				t.Errorf("timeout %v: %d watches are left", timeout, n)
+			}
+		}
+	}
+	if most == 0 {
+		t.Error("nothing watched the context during a call")
+	}
 }

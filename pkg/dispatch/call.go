@@ -230,7 +230,7 @@ func (c *call) pick(a *attempt) (*member, error) {
 	}
 	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
 	selection, err := current.picker.Pick(query)
-	if errors.Is(err, poise.ErrAllTried) && c.attempts > 0 {
+	if errors.Is(err, poise.ErrAllTried) {
 		query.Tried = c.refused
 		selection, err = current.picker.Pick(query)
 	}

@@ -228,6 +228,43 @@ func TestBalancer_SendsNothingNewToWhoDrains(t *testing.T) {
 	}
 }
 
+// A pick that began before the change can end after it. Then admission refuses it,
+// and the call goes elsewhere.
+//
+// Cases: B44, B45.
+func TestBalancer_RefusesAPickThatTheChangeOvertook(t *testing.T) {
+	for how, change := range map[string]func(*dispatch.Balancer, []dispatch.Member) error{
+		"SetStatus": func(b *dispatch.Balancer, _ []dispatch.Member) error { return b.SetStatus("a", poise.Draining) },
+		"Update draining": func(b *dispatch.Balancer, list []dispatch.Member) error {
+			list[0].Status = poise.Draining
+			return b.Update(list)
+		},
+		"Update removed": func(b *dispatch.Balancer, list []dispatch.Member) error { return b.Update(list[1:]) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			var b *dispatch.Balancer
+			leaving, staying := answering(200), answering(200)
+			list := members(leaving, staying)
+			overtaken := false
+			b = newBalancer(t, dispatch.Config{Members: list, Policy: fixed{func(v *poise.View) (poise.Picker, error) {
+				return pickerFunc(func(poise.Query) (poise.Selection, error) {
+					chosen, err := v.Select(v.Eligible(0))
+					if !overtaken {
+						overtaken = true
+						if err := change(b, list); err != nil {
+							t.Error(err)
+						}
+					}
+					return chosen, err
+				}), nil
+			}}})
+			if status, err := get(t, b); status != 200 || leaving.calls.Load() != 0 || staying.calls.Load() != 1 {
+				t.Errorf("got %d, %v; the one that leaves had %d calls", status, err, leaving.calls.Load())
+			}
+		})
+	}
+}
+
 // Cases: B45.
 func TestBalancer_ChangesTheStatusOfAMember(t *testing.T) {
 	e := answering(200)
@@ -402,6 +439,19 @@ func TestBalancer_HoldsNothingAfterAPanicOfACallback(t *testing.T) {
 				t.Errorf("the body was closed %d times", n) // a fake that served leaves it to the upload
 			}
 		})
+	}
+}
+
+// Claim: A panic of a callback or a policy during a call leaves no slot held.
+func TestBalancer_TellsOnceThoughTheObserverPanics(t *testing.T) {
+	var events record
+	b := newBalancer(t, dispatch.Config{Observe: func(e dispatch.Event) {
+		events.observe(e)
+		panic(errBroken)
+	}}, failing(errBroken), answering(200))
+	requirePanic(t, func() { _, _ = get(t, b) })
+	if got := strings.Join(events.all(), "; "); got != "a#1 failure, retried" {
+		t.Errorf("the observer was told %s", got)
 	}
 }
 

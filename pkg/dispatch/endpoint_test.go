@@ -8,9 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -48,7 +51,7 @@ func TestHTTPEndpoint_KeepsTheLogicalName(t *testing.T) {
 	//lint:ignore SA1019 a template may still set them
 	template.Dial, template.DialTLS = func(n, a string) (net.Conn, error) { return elsewhere(t.Context(), n, a) },
 		func(n, a string) (net.Conn, error) { return elsewhere(t.Context(), n, a) }
-	template.Proxy = http.ProxyURL(nil)
+	template.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy.example.com"})
 	e, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: server.Listener.Addr().String(), Transport: template})
 	if err != nil {
 		t.Fatal(err)
@@ -157,6 +160,42 @@ func TestHTTPEndpoint_TellsThatNothingWasSentOverTLS(t *testing.T) {
 		}
 		_ = e.Close()
 	}
+}
+
+// A connection that served before has written before; what counts is what it wrote
+// of this request.
+//
+// Claim: An error of an HTTPEndpoint matches ErrNotSent only if its connection took no byte of the request.
+func TestHTTPEndpoint_TellsThatAKeptConnectionTookNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		go func() {
+			buffer := make([]byte, 4096)
+			_, _ = server.Read(buffer)
+			_, _ = io.WriteString(server, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}()
+		e, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{
+			Address: "192.0.2.1:80",
+			Dial:    func(context.Context, string, string) (net.Conn, error) { return client, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		req := newRequest(t, http.MethodPost, nil)
+		resp, err := e.RoundTrip(req)
+		if err != nil || resp.Request != req {
+			t.Fatalf("got %v, %v", resp, err)
+		}
+		trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
+			_ = server.Close()
+			synctest.Wait() // the transport has noticed
+		}}
+		ctx := httptrace.WithClientTrace(t.Context(), trace)
+		if _, err := e.RoundTrip(newRequest(t, http.MethodPost, nil).WithContext(ctx)); !errors.Is(err, dispatch.ErrNotSent) {
+			t.Errorf("got %v, which does not match ErrNotSent", err)
+		}
+	})
 }
 
 func TestNewHTTPEndpoint_NamesTheFieldThatIsWrong(t *testing.T) {
@@ -285,9 +324,29 @@ func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 	})
 	t.Run("upgrade without a connection", func(t *testing.T) {
 		b := newBalancer(t, dispatch.Config{}, answering(101))
-		if status, err := get(t, b); status != 101 || err != nil {
-			t.Errorf("got %d, %v", status, err)
+		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+		if err != nil {
+			t.Fatal(err)
 		}
+		if _, writable := resp.Body.(io.Writer); writable {
+			t.Error("the body says that it can be written to")
+		}
+		_, _ = io.ReadAll(resp.Body)
+		requireIdle(t, b)
+	})
+	t.Run("a body that can be written to, without an upgrade", func(t *testing.T) {
+		b := newBalancer(t, dispatch.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Body: struct {
+				io.ReadCloser
+				io.Writer
+			}{reply(200, "").Body, io.Discard}}, nil
+		}})
+		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.ReadAll(resp.Body)
+		requireIdle(t, b)
 	})
 	t.Run("body whose Close panics", func(t *testing.T) {
 		body := &source{Reader: strings.NewReader("x"), onClose: func() { panic(errBroken) }}

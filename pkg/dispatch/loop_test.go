@@ -301,6 +301,64 @@ func TestBalancer_ServesAndTriesAgainWhenHealthCannotBePublished(t *testing.T) {
 	}
 }
 
+// Claim: An endpoint that is set aside gets no new call until its backoff is over, and then comes back by itself.
+func TestBalancer_BringsBackOnTimeThoughNothingCanBePublished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := failing(errBroken)
+		b := newBalancer(t, dispatch.Config{
+			Policy: once(new(policy.RoundRobin)), Attempts: 1,
+			Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: 100 * time.Millisecond},
+		}, bad)
+		_, _ = get(t, b)
+		pass(100 * time.Millisecond)
+		if _, err := get(t, b); !errors.Is(err, errBroken) || bad.calls.Load() != 2 {
+			t.Errorf("got %v after %d calls", err, bad.calls.Load())
+		}
+	})
+}
+
+// Claim: An endpoint that is set aside gets no new call until its backoff is over, and then comes back by itself.
+func TestBalancer_BringsEachBackInItsOwnTime(t *testing.T) {
+	for _, order := range []string{"short first", "long first"} {
+		t.Run(order, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				list := []dispatch.Member{{ID: "short", Endpoint: failing(errBroken)}, {ID: "long", Endpoint: failing(errBroken)}}
+				if order == "long first" {
+					list[0], list[1] = list[1], list[0]
+				}
+				b := newBalancer(t, dispatch.Config{
+					Members: list, Attempts: 1,
+					Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: time.Second, MaxBackoff: time.Hour},
+				})
+				reason := func(id string) poise.Reason {
+					for _, state := range b.Endpoints() {
+						if state.ID == id {
+							return state.Reason
+						}
+					}
+					return poise.ExcludedByUser
+				}
+				_ = b.SetStatus("short", poise.Unavailable)
+				for backoff := time.Second; backoff < 30*time.Second; backoff *= 2 {
+					_, _ = get(t, b)
+					pass(backoff)
+				}
+				_, _ = get(t, b) // sets long aside for 16 s or more
+				_ = b.SetStatus("short", poise.Ready)
+				_, _ = get(t, b)
+				synctest.Wait()
+				if reason("short") != poise.ExcludedSetAside || reason("long") != poise.ExcludedSetAside {
+					t.Fatalf("%+v", b.Endpoints())
+				}
+				pass(time.Second)
+				if reason("short") != poise.NotExcluded || reason("long") != poise.ExcludedSetAside {
+					t.Errorf("after one second: %+v", b.Endpoints())
+				}
+			})
+		})
+	}
+}
+
 func TestBalancer_PreparesOnlyForChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var prepared atomic.Int64

@@ -219,6 +219,39 @@ func TestBalancer_TellsFullFromShut(t *testing.T) {
 	})
 }
 
+// A retry that finds everybody tried passes over who refused it in this call.
+//
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
+	first := fixed{func(v *poise.View) (poise.Picker, error) {
+		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
+			rest := v.Untried(q.Tried)
+			if rest.Len() == 0 {
+				return poise.Selection{}, poise.ErrAllTried
+			}
+			return v.Select(rest.At(0))
+		}), nil
+	}}
+	full, other := answering(200), &fake{}
+	other.answer = func(*http.Request) (*http.Response, error) {
+		if other.calls.Load() == 1 {
+			return nil, errBroken
+		}
+		return reply(200, ""), nil
+	}
+	b := newBalancer(t, dispatch.Config{
+		Policy: first, Members: []dispatch.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
+	})
+	held, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, err := get(t, b); status != 200 || other.calls.Load() != 2 {
+		t.Errorf("got %d, %v after %d calls", status, err, other.calls.Load())
+	}
+	_ = held.Body.Close()
+}
+
 // Where a retry finds nobody, what came of the last attempt stands.
 func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
 	b := newBalancer(t, dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: answering(503), Limit: 1}}})
