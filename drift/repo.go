@@ -239,7 +239,7 @@ func (f *GoFile) lines(group *ast.CommentGroup) []docLine {
 }
 
 // isDirective reports whether the text after // is an order to a tool, such as
-// go:embed, and not a sentence.
+// and not a sentence, as go:embed is.
 func isDirective(text string) bool {
 	word, rest, found := strings.Cut(text, ":")
 	return found && word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") == "" &&
