@@ -61,7 +61,6 @@ func BenchmarkPick(b *testing.B) {
 		{"Random", seededRandom},
 		{"LeastLoaded", new(policy.LeastLoaded)},
 		{"PowerOfTwoChoices", seededTwo},
-		{"Rendezvous", new(policy.Rendezvous)},
 	}
 	q := poise.Query{Key: poise.StringKey("customer-42")}
 	for _, p := range policies {
@@ -112,6 +111,7 @@ func BenchmarkPickKey(b *testing.B) {
 			})
 		}
 	}
+	benchmarkKeyedPicks(b)
 }
 
 // BenchmarkLease is a whole decision: pick, resolve, admit, give back.
