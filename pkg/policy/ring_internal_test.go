@@ -181,6 +181,27 @@ func TestRing_SharesVaryAsTheRootOfThePoints(t *testing.T) {
 	}
 }
 
+// The keys are spread over the arcs evenly: each member gets its part of the ring
+// within 6.8 standard deviations, in a sample that shows a bias of 2 %.
+func TestRing_SpreadsKeysEvenly(t *testing.T) {
+	const keys = 400_000
+	r := newRing(members(map[string]uint32{"a": 100, "b": 100, "c": 100}), nil)
+	arcs, counts := make([]float64, 3), make([]float64, 3)
+	for i, p := range r.points {
+		before := r.points[(i+len(r.points)-1)%len(r.points)].place
+		arcs[p.member] += float64(p.place-before) / math.Exp2(64)
+	}
+	var none *streamHash
+	for k := range uint64(keys) {
+		counts[r.points[r.at(none.request(domainRingRequest, poise.Uint64Key(k)))].member]++
+	}
+	for k, share := range arcs {
+		if deviation := (counts[k] - keys*share) / math.Sqrt(keys*share*(1-share)); math.Abs(deviation) > 6.8 {
+			t.Errorf("member %d has %.4f of the ring and %.0f of %d keys: %.1f sigma", k, share, counts[k], keys, deviation)
+		}
+	}
+}
+
 const owners = 100
 
 // arcs returns the shares of a ring's members, 1 for the mean.
