@@ -30,6 +30,9 @@ const (
 	RuleHighestHash
 	// RuleFallback: the query had no key, and the policy for that case chose.
 	RuleFallback
+	// RuleCustom: a rule that is not in this list, of a policy that is not this
+	// library's.
+	RuleCustom
 	// RuleWeightedHash: its hash with the key was the best for its weight.
 	RuleWeightedHash
 	// RuleOwner: the key belongs to it, and it had room.
@@ -44,18 +47,14 @@ const (
 	// RuleWalked: the key's place on the ring or in the table led to tried
 	// candidates first.
 	RuleWalked
-	// RuleCustom: a rule that is not in this list, of a policy that is not this
-	// library's.
-	RuleCustom
 	rules
 )
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
 	"less loaded of two", "tie of two", "highest hash", "fallback without key",
-	"best hash for its weight", "owner of the key", "spilled from the owner", "next on the ring",
-	"slot in the table", "next untried from the key's place",
-	"a custom rule",
+	"a custom rule", "best hash for its weight", "owner of the key", "spilled from the owner",
+	"next on the ring", "slot in the table", "next untried from the key's place",
 }
 
 // String returns the rule in lower case.

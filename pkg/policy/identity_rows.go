@@ -30,8 +30,8 @@ type identityRows struct {
 }
 
 // newIdentityRows returns the rows of the eligible candidates of v, in their
-// order. What old holds of them is taken from there. Rows that would pass the
-// limit of bytes are left out.
+// order. What old holds of them is taken from there. Rows that would take more
+// bytes than the limit are left out.
 func newIdentityRows(v *poise.View, old *identityRows, limit int) *identityRows {
 	if old == nil {
 		old = &identityRows{}

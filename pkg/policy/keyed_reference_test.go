@@ -27,7 +27,7 @@ func mixed(parts ...[]byte) uint64 {
 func lowest(s *situation, list []int) int {
 	best, bestScore, bestHash := -1, 0.0, uint64(0)
 	for _, i := range list {
-		hash := rendezvousHash(textStream(s.text), s.samples[i].ID)
+		hash := rendezvousHash(s.stream, s.samples[i].ID)
 		score := poise.Score(hash, s.samples[i].Weight)
 		if best < 0 || poise.Less(score, hash, bestScore, bestHash) {
 			best, bestScore, bestHash = i, score, hash
@@ -97,7 +97,7 @@ func (r ringHashTwin) pick(s *situation) (int, error) {
 		}
 	}
 	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.place, b.place) })
-	request := mixed([]byte{5}, textStream(s.text))
+	request := mixed([]byte{5}, s.stream)
 	first := slices.IndexFunc(points, func(p point) bool { return p.place >= request })
 	for k := range points {
 		if i := int(points[(max(first, 0)+k)%len(points)].index); slices.Contains(left, i) {
@@ -135,7 +135,7 @@ func (m maglevTwin) pick(s *situation) (int, error) {
 		}
 	}
 	for k := range m.size {
-		if i := table[(mixed([]byte{10}, textStream(s.text))+k)%m.size]; slices.Contains(left, i) {
+		if i := table[(mixed([]byte{10}, s.stream)+k)%m.size]; slices.Contains(left, i) {
 			return i, nil
 		}
 	}
