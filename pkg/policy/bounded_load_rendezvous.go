@@ -3,7 +3,6 @@
 package policy
 
 import (
-	"math/bits"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -131,35 +130,24 @@ func (p *boundedLoadPicker) Pick(q poise.Query) (poise.Selection, error) {
 		return p.pickSlow(&q)
 	}
 	buffer := p.loads.take()
-	loads, items, err := p.read((*buffer)[:0])
+	loads, items := p.read((*buffer)[:0])
+	best := p.best(state, row, loads, items)
 	*buffer = loads
-	best := newContest()
-	if err == nil {
-		best = p.best(state, row, loads, items)
-	}
 	p.loads.give(buffer)
-	if err != nil {
-		return poise.Selection{}, err
-	}
 	return p.view.Select(p.view.Eligible(best.position))
 }
 
 // read appends the load of each eligible candidate and returns how many items
-// there are with the one to be placed.
-func (p *boundedLoadPicker) read(loads []uint64) (list []uint64, items uint64, err error) {
-	var overflow uint64
+// there are with the one to be placed. Leases that were taken one by one are
+// together far fewer than 2^64.
+func (p *boundedLoadPicker) read(loads []uint64) (list []uint64, items uint64) {
 	items = 1
 	for _, tracker := range p.inFlight {
 		load := tracker.Current()
-		var carry uint64
-		items, carry = bits.Add64(items, load, 0)
-		overflow |= carry
+		items += load
 		loads = append(loads, load)
 	}
-	if overflow != 0 {
-		return loads, 0, poise.ErrLoadOverflow
-	}
-	return loads, items, nil
+	return loads, items
 }
 
 // best returns who wins among those with room.

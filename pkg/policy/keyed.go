@@ -58,17 +58,13 @@ func (k *keyless) pick(q *poise.Query, left int) (poise.Selection, error) {
 func holds(rest *poise.Untried, index int) bool { return rest.At(rest.Next(index)) == index }
 
 // selections returns the Selection of each index, side by side, so that a pick
-// makes none.
-func selections(v *poise.View, indices []int) ([]poise.Selection, error) {
+// makes none. The indices are eligible ones.
+func selections(v *poise.View, indices []int) []poise.Selection {
 	list := make([]poise.Selection, len(indices))
 	for k, index := range indices {
-		selection, err := v.Select(index)
-		if err != nil {
-			return nil, err
-		}
-		list[k] = selection
+		list[k], _ = v.Select(index)
 	}
-	return list, nil
+	return list
 }
 
 // find returns the indices of the identities if they name exactly the eligible

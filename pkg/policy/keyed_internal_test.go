@@ -291,3 +291,45 @@ func TestKeyedPolicies_CarryIdentitiesAndNoView(t *testing.T) {
 		t.Error("the policy keeps another table than that of its newest View")
 	}
 }
+
+// Above the limit, and with it, the three policies pick alike.
+func TestRendezvousPickers_PickAlikeWithoutRows_Law(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfNDistinct(rapid.StringN(1, 9, -1), 1, 12, rapid.ID[string]).Draw(t, "identities")
+		candidates := make([]poise.Candidate, len(ids))
+		for i, id := range ids {
+			w, err := poise.NewWeight(rapid.Uint32Range(1, 9).Draw(t, "weight"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			candidates[i] = poise.Sample{ID: id, Weight: w, Load: poise.NewInFlight(0)}
+		}
+		v, err := poise.NewView(candidates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := poise.StringKey(rapid.String().Draw(t, "key"))
+		for _, p := range []poise.Policy{new(Rendezvous), new(WeightedRendezvous), new(BoundedLoadRendezvous)} {
+			fast, err := p.Prepare(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := fast.Pick(poise.Query{Key: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := newIdentityRows(v, nil, 0)
+			switch picker := fast.(type) {
+			case *rendezvousPicker:
+				picker.rows = plain
+			case *weightedRendezvousPicker:
+				picker.rows = plain
+			case *boundedLoadPicker:
+				picker.rows = plain
+			}
+			if got, err := fast.Pick(poise.Query{Key: key}); got != want || err != nil {
+				t.Fatalf("%T picks %v (%v) without rows, want %v", p, got, err, want)
+			}
+		}
+	})
+}

@@ -51,19 +51,17 @@ func TestKeyedPolicies_WithoutAKey(t *testing.T) {
 }
 
 func TestKeyedPolicies_RefuseWhatTheirNoKeyPolicyRefuses(t *testing.T) {
-	samples := backends(3)
-	samples[1].Load = nil
-	v := viewOf(t, samples)
+	v := viewOf(t, backends(3))
 	for _, name := range kindNames {
-		p := keyedKinds[name](t, keyedConfig{noKey: new(policy.LeastLoaded)})
+		p := keyedKinds[name](t, keyedConfig{noKey: newMaglev(t, policy.MaglevConfig{TableSize: 2})})
 		picker, err := p.Prepare(v)
 		if picker != nil {
 			t.Errorf("%s: a Picker came with the error", name)
 		}
-		checkFieldError(t, name, err, "candidates[1].Load", poise.ErrNilTracker)
+		checkFieldError(t, name, err, "eligible candidates", poise.ErrTooMany)
 		// The refused View counts nothing.
 		var why poise.Decision
-		d := open(t, p, backends(3))
+		d := open(t, p, backends(2))
 		d.pick(t, poise.Query{Key: poise.Uint64Key(1), Why: &why})
 		if why.Generation > 1 {
 			t.Errorf("%s: generation %d after one View that served", name, why.Generation)
@@ -582,6 +580,9 @@ func TestKeyedPolicies_SurviveAConstantHash(t *testing.T) {
 				index := d.pick(t, q)
 				seen = append(seen, index)
 				q.Tried.Add(samples[index].ID, 0)
+			}
+			if listed := slices.Collect(d.picker.(poise.Preferrer).Preference(q.Key)); !slices.Equal(listed, seen) {
+				t.Errorf("%s: retries went to %v, preferred are %v", name, seen, listed)
 			}
 			slices.Sort(seen)
 			if fmt.Sprint(seen) != "[0 1 2 3 4]" {

@@ -119,12 +119,8 @@ func (p *Maglev) Prepare(v *poise.View) (poise.Picker, error) {
 		table, fresh = newMaglevTable(ids, p.cfg.size(), custom), true
 		indices = find(v, table.ids)
 	}
-	owners, err := selections(v, indices)
+	keyless, err := prepareKeyless("Maglev", p.cfg.NoKey, v)
 	if err != nil {
-		return nil, err
-	}
-	picker := &maglevPicker{view: v, table: table, owners: owners, custom: custom}
-	if picker.keyless, err = prepareKeyless("Maglev", p.cfg.NoKey, v); err != nil {
 		return nil, err
 	}
 	// Only now nothing can fail any more, and the table counts.
@@ -132,7 +128,7 @@ func (p *Maglev) Prepare(v *poise.View) (poise.Picker, error) {
 		table.generation = p.generations.Add(1)
 		p.newest.Store(table)
 	}
-	return picker, nil
+	return &maglevPicker{keyless: keyless, view: v, table: table, owners: selections(v, indices), custom: custom}, nil
 }
 
 type maglevPicker struct {

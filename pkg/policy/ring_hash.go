@@ -103,12 +103,12 @@ func (p *RingHash) Prepare(v *poise.View) (poise.Picker, error) {
 		return nil, errNilView
 	}
 	custom := newStreamHash(p.cfg.Hash)
-	r, owners, fresh, err := p.ring(v, custom)
+	r, indices, fresh, err := p.ring(v, custom)
 	if err != nil {
 		return nil, err
 	}
-	picker := &ringHashPicker{view: v, ring: r, owners: owners, custom: custom}
-	if picker.keyless, err = prepareKeyless("RingHash", p.cfg.NoKey, v); err != nil {
+	keyless, err := prepareKeyless("RingHash", p.cfg.NoKey, v)
+	if err != nil {
 		return nil, err
 	}
 	// Only now nothing can fail any more, and the ring counts.
@@ -116,19 +116,18 @@ func (p *RingHash) Prepare(v *poise.View) (poise.Picker, error) {
 		r.generation = p.generations.Add(1)
 		p.newest.Store(r)
 	}
-	return picker, nil
+	return &ringHashPicker{keyless: keyless, view: v, ring: r, owners: selections(v, indices), custom: custom}, nil
 }
 
-// ring returns the ring for the View, the newest if it fits, and the Selections of
-// its members.
-func (p *RingHash) ring(v *poise.View, custom *streamHash) (r *ring, owners []poise.Selection, fresh bool, err error) {
+// ring returns the ring for the View, the newest if it fits, and the indices of its
+// members.
+func (p *RingHash) ring(v *poise.View, custom *streamHash) (r *ring, indices []int, fresh bool, err error) {
 	newest := p.newest.Load()
 	if newest == nil {
 		newest = newRing(nil, custom)
 	}
-	if indices := newest.find(v); indices != nil {
-		owners, err = selections(v, indices)
-		return newest, owners, false, err
+	if indices = newest.find(v); indices != nil {
+		return newest, indices, false, nil
 	}
 	indices, ids := eligible(v)
 	members := make([]ringMember, len(ids))
@@ -141,8 +140,7 @@ func (p *RingHash) ring(v *poise.View, custom *streamHash) (r *ring, owners []po
 		field := fmt.Sprintf("candidates[%d].Weight", indices[k])
 		return nil, nil, false, &poise.FieldError{Field: field, Value: members[k].weight.Value(), Err: poise.ErrTooManyPoints}
 	}
-	owners, err = selections(v, indices)
-	return newRing(members, custom), owners, true, err
+	return newRing(members, custom), indices, true, nil
 }
 
 type ringHashPicker struct {
