@@ -3,7 +3,6 @@
 package policy
 
 import (
-
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
