@@ -13,7 +13,7 @@ type contest struct {
 	position int
 	hash     uint64
 	score    float64
-	// limit is the score in the scale of hopeless, and a little more.
+	// limit is the score in the scale of hopeless.
 	limit float64
 }
 
@@ -21,24 +21,20 @@ func newContest() contest {
 	return contest{score: math.Inf(1), limit: math.Inf(1)}
 }
 
-const (
-	// scale is 2^53: scores times scale are compared with 2^53·(1-u).
-	scale = 1 << 53
-	// slack, over scale, is twice the error that poise.Score states for its
-	// logarithm.
-	slack = 1024
-	// rounding is more than all roundings of hopeless together.
-	rounding = 1 + 1.0/(1<<40)
-)
+// scale is 2^53: scores times scale are compared with 2^53·(1-u).
+const scale = 1 << 53
 
 // hopeless reports that a challenger's score is sure to be worse than the best so
 // far, without its logarithm. inverse is one over its weight.
 //
 // With u the sample of the hash, the score is -ln(u)/weight, and -ln(u) >= 1-u.
-// The low 53 bits of the complement of hash>>11 are 2^53·(1-u), exactly. The slack
-// covers the error of the logarithm, which counts where u is next to 1.
+// The low 53 bits of the complement of hash>>11 are 2^53·(1-u), exactly.
+//
+// For all but u = 1, where both are 0, the score exceeds the bound by more than a
+// 2^24th part, which is far more than rounding: by half of 1-u, and where that is
+// less, by what the series of poise.Score cuts off.
 func (c *contest) hopeless(hash uint64, inverse float64) bool {
-	return float64(float64(int64(^hash>>11)-slack)*inverse) > c.limit
+	return float64(float64(int64(^hash>>11))*inverse) > c.limit
 }
 
 // enter takes the challenger if it is better, and reports whether it is.
@@ -46,7 +42,7 @@ func (c *contest) enter(position int, hash uint64, score float64) bool {
 	if !poise.Less(score, hash, c.score, c.hash) {
 		return false
 	}
-	*c = contest{position, hash, score, float64(float64(score*scale) * rounding)}
+	*c = contest{position, hash, score, score * scale}
 	return true
 }
 

@@ -114,8 +114,8 @@ var hashes = rapid.Custom(func(t *rapid.T) uint64 {
 		return math.MaxUint64 - rapid.Uint64Range(0, 1<<14).Draw(t, "below the top")
 	case 1:
 		return rapid.Uint64Range(0, 1<<14).Draw(t, "above 0")
-	case 2: // 1-u about as large as the slack
-		return math.MaxUint64 - rapid.Uint64Range(0, 4*slack<<11).Draw(t, "near the slack")
+	case 2: // 1-u about as large as its square
+		return math.MaxUint64 - rapid.Uint64Range(0, 1<<40).Draw(t, "near the top")
 	case 3: // beside a power of two
 		return 1<<rapid.IntRange(0, 63).Draw(t, "power") + rapid.Uint64Range(0, 4096).Draw(t, "more") - 2048
 	}
@@ -151,6 +151,23 @@ func TestContest_LeavesOutOnlyLosers_Law(t *testing.T) {
 			t.Fatalf("the winner is %d, want %d", fast.position, best)
 		}
 	})
+}
+
+// The bound of hopeless, next to 1 where the logarithm and the bound come together,
+// and everywhere else in steps.
+func TestScore_ExceedsItsBound(t *testing.T) {
+	check := func(below uint64) {
+		hash := math.MaxUint64 - below<<11
+		if bound := float64(below) / scale; poise.Score(hash, poise.Weight{}) < bound*(1+1.0/(1<<24)) {
+			t.Fatalf("hash %016x: score %v, bound %v", hash, poise.Score(hash, poise.Weight{}), bound)
+		}
+	}
+	for below := range uint64(1 << 20) {
+		check(below)
+	}
+	for below := uint64(1 << 20); below < scale; below += below>>13 + 1 {
+		check(below)
+	}
 }
 
 // The bound is worth its name: most challengers need no logarithm.
@@ -332,4 +349,27 @@ func TestRendezvousPickers_PickAlikeWithoutRows_Law(t *testing.T) {
 			}
 		}
 	})
+}
+
+// At u = 1 every score is the same, and so is its bound: the higher hash wins.
+func TestContest_DecidesTiesAtTheTop(t *testing.T) {
+	c := newContest()
+	for k, hash := range []uint64{math.MaxUint64 - 9, math.MaxUint64 - 2000, math.MaxUint64, math.MaxUint64 - 1} {
+		if w := (poise.Weight{}); !c.hopeless(hash, 1) {
+			c.enter(k, hash, poise.Score(hash, w))
+		}
+	}
+	if c.position != 2 {
+		t.Errorf("the winner is %d, want 2", c.position)
+	}
+	// Of two with one sample, and so with one score, the higher hash wins as well.
+	c = newContest()
+	for k, hash := range []uint64{1 << 62, 1<<62 + 5, 1<<62 + 3} {
+		if !c.hopeless(hash, 1) {
+			c.enter(k, hash, poise.Score(hash, poise.Weight{}))
+		}
+	}
+	if c.position != 1 {
+		t.Errorf("the winner is %d, want 1", c.position)
+	}
 }
