@@ -78,7 +78,7 @@ func fill(permutations []permutation, size uint32) []uint32 {
 			}
 			slots[slot] = uint32(k)
 			taken[slot/64] |= 1 << (slot % 64)
-			next[k] = step(slot, p.skip, size)
+			next[k] = slot
 			if left--; left == 0 {
 				return slots
 			}

@@ -1,13 +1,16 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
 	"math/big"
 	"slices"
+	"strings"
 	"testing"
 
+	poise "github.com/copyleftdev/poise-go/pkg"
 	"pgregory.net/rapid"
 )
 
@@ -93,6 +96,35 @@ func TestMaglevPermutations_AreThePublishedOnes(t *testing.T) {
 			if got := none.identity(domain, row.id); got != row.hashes[k] {
 				t.Errorf("%s in domain %d: %016x, want %016x", row.id, domain, got, row.hashes[k])
 			}
+		}
+	}
+}
+
+// Where the hashes that order the turns agree, the second of them decides, and then
+// the identity.
+func TestMaglevTable_OrdersTurns(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		tied []byte // domains in which all hash alike
+		want string // whoever hashes lower comes first
+	}{
+		{"nothing tied", nil, "cba"},
+		{"the first hash tied", []byte{domainMaglevOrder}, "bca"},
+		{"both tied", []byte{domainMaglevOrder, domainMaglevOrderToo}, "abc"},
+	} {
+		order := map[byte]string{domainMaglevOrder: "cba", domainMaglevOrderToo: "bca"}
+		custom := newStreamHash(func(stream []byte) uint64 {
+			domain := stream[0]
+			if slices.Contains(row.tied, domain) {
+				return 1
+			}
+			// Ascending after mixing: the first of a few numbers by their mixed values.
+			numbers := []uint64{1, 2, 3}
+			slices.SortFunc(numbers, func(a, b uint64) int { return cmp.Compare(poise.Mix64(a), poise.Mix64(b)) })
+			return numbers[max(strings.IndexByte(order[domain], stream[1]), 0)]
+		})
+		if got := strings.Join(newMaglevTable([]string{"c", "a", "b"}, 7, custom).ids, ""); got != row.want {
+			t.Errorf("%s: the turns go %s, want %s", row.name, got, row.want)
 		}
 	}
 }

@@ -127,15 +127,12 @@ func (r *ring) precedes(a, b ringPoint) int {
 func (r *ring) at(place uint64) int {
 	bucket := place >> r.shift
 	low, high := int(r.first[bucket]), int(r.first[bucket+1])
-	for high-low > 4 {
+	for low < high {
 		if middle := (low + high) / 2; r.points[middle].place < place {
 			low = middle + 1
 		} else {
 			high = middle
 		}
-	}
-	for low < high && r.points[low].place < place {
-		low++
 	}
 	if low == len(r.points) {
 		return 0
