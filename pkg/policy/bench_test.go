@@ -83,6 +83,7 @@ func BenchmarkPick(b *testing.B) {
 			benchmarkPicks(b, p.policy, v, q)
 		})
 	}
+	benchmarkKeyedPicks(b)
 }
 
 func benchmarkPicks(b *testing.B, p poise.Policy, v *poise.View, q poise.Query) {
@@ -111,7 +112,6 @@ func BenchmarkPickKey(b *testing.B) {
 			})
 		}
 	}
-	benchmarkKeyedPicks(b)
 }
 
 // BenchmarkLease is a whole decision: pick, resolve, admit, give back.

@@ -373,3 +373,33 @@ func TestContest_DecidesTiesAtTheTop(t *testing.T) {
 		t.Errorf("the winner is %d, want 1", c.position)
 	}
 }
+
+// Two identities with one hash, which the rows of a View do not have by themselves:
+// the earlier wins.
+func TestRendezvousPickers_TakeTheEarlierOfEqualHashes(t *testing.T) {
+	candidates := []poise.Candidate{
+		poise.Sample{ID: "a", Load: poise.NewInFlight(0)}, poise.Sample{ID: "b", Load: poise.NewInFlight(0)},
+	}
+	v, err := poise.NewView(candidates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := newIdentityRows(v, nil, maxRowBytes)
+	for low := range 256 {
+		rows.constants[2*low+1] = rows.constants[2*low]
+	}
+	for _, picker := range []poise.Picker{
+		&rendezvousPicker{view: v, rows: rows},
+		&weightedRendezvousPicker{view: v, rows: rows, shares: sharesOf(v)},
+		&boundedLoadPicker{
+			view: v, rows: rows, shares: sharesOf(v), weights: 2, percent: 100, inFlight: allInFlight(v), loads: new(spares[[]uint64]),
+		},
+	} {
+		for k := range uint64(20) {
+			selection, err := picker.Pick(poise.Query{Key: poise.Uint64Key(k)})
+			if index, _ := v.Index(selection); index != 0 || err != nil {
+				t.Fatalf("%T: picked %d (%v), want 0", picker, index, err)
+			}
+		}
+	}
+}

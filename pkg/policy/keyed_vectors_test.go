@@ -274,6 +274,8 @@ func TestKeyedPolicies_GiveACustomHashTheWholeStream(t *testing.T) {
 	}
 	for _, name := range kindNames {
 		plain, custom := open(t, keyedKinds[name](t, keyedConfig{}), samples), open(t, keyedKinds[name](t, keyedConfig{hash: plainFNV}), samples)
+		turned := open(t, keyedKinds[name](t, keyedConfig{hash: func(stream []byte) uint64 { return ^plainFNV(stream) }}), samples)
+		moved := 0
 		for k, key := range keys {
 			q := poise.Query{Key: key, Tried: retried(samples, k%7)}
 			if got, want := custom.pick(t, poise.Query{Key: key}), plain.pick(t, poise.Query{Key: key}); got != want {
@@ -282,6 +284,12 @@ func TestKeyedPolicies_GiveACustomHashTheWholeStream(t *testing.T) {
 			if got, want := custom.pick(t, q), plain.pick(t, q); got != want {
 				t.Fatalf("%s: key %d walks on to %d with the hash as a custom one, and to %d without", name, k, got, want)
 			}
+			if turned.identity(poise.Query{Key: key}) != plain.identity(poise.Query{Key: key}) {
+				moved++
+			}
+		}
+		if moved < len(keys)/4 {
+			t.Errorf("%s: another hash moves only %d of %d keys", name, moved, len(keys))
 		}
 	}
 }
