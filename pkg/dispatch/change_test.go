@@ -502,7 +502,7 @@ func TestBalancer_SurvivesAnObserverThatPanicsOnACancellation(t *testing.T) {
 	})
 }
 
-// Claim: Every call ends with a response or a CallError.
+// Claim: Every call returns a response or a CallError.
 func TestBalancer_ReportsAPolicyThatBreaksTheRules(t *testing.T) {
 	var foreign poise.Selection
 	_ = newBalancer(t, dispatch.Config{Policy: fixed{func(v *poise.View) (poise.Picker, error) {
