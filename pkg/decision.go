@@ -30,12 +30,16 @@ const (
 	RuleHighestHash
 	// RuleFallback: the query had no key, and the policy for that case chose.
 	RuleFallback
+	// RuleCustom: a rule that is not in this list, of a policy that is not this
+	// library's.
+	RuleCustom
 	rules
 )
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
 	"less loaded of two", "tie of two", "highest hash", "fallback without key",
+	"a custom rule",
 }
 
 // String returns the rule in lower case.
@@ -82,7 +86,7 @@ type Compared struct {
 
 // String explains the decision in a few lines of text: what was chosen and by
 // which rule, what was compared, and who was left out for what reason.
-func (d *Decision) String() string {
+func (d Decision) String() string {
 	if d.View == nil {
 		return "no decision"
 	}
@@ -94,7 +98,7 @@ func (d *Decision) String() string {
 	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
-	for _, c := range d.Compared[:d.ComparedLen] {
+	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
 		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
 	}
 	for i := range d.View.samples {
@@ -105,7 +109,7 @@ func (d *Decision) String() string {
 	return b.String()
 }
 
-func (d *Decision) name(index int) string {
+func (d Decision) name(index int) string {
 	s, err := d.View.Sample(index)
 	if err != nil {
 		return "?"
@@ -113,7 +117,7 @@ func (d *Decision) name(index int) string {
 	return s.ID
 }
 
-func (d *Decision) figure(v uint64) string {
+func (d Decision) figure(v uint64) string {
 	if d.Rule == RuleHighestHash {
 		return fmt.Sprintf("hash %016x", v)
 	}

@@ -5,7 +5,8 @@ import (
 	"fmt"
 )
 
-// Errors of a pick. None of them changes the state of a policy.
+// Errors of a pick. None of them changes the state of a policy, but that a pick
+// which fails with ErrLoadOverflow has used its draw.
 var (
 	// ErrEmpty means the View has no candidates. Only a new View can help.
 	ErrEmpty = errors.New("poise: no candidates")
@@ -78,7 +79,16 @@ type FieldError struct {
 }
 
 // Error returns the sentinel's text, the field and the value.
-func (e *FieldError) Error() string { return fmt.Sprintf("%v: %s is %#v", e.Err, e.Field, e.Value) }
+func (e *FieldError) Error() string {
+	format := "%v: %s is %v"
+	switch e.Value.(type) {
+	case string:
+		format = "%v: %s is %q"
+	case Status, Reason:
+		format = "%v: %s is %d" // an unknown one has no name
+	}
+	return fmt.Sprintf(format, e.Err, e.Field, e.Value)
+}
 
 // Unwrap returns the sentinel.
 func (e *FieldError) Unwrap() error { return e.Err }

@@ -35,11 +35,14 @@ type Policy interface {
 //   - Pick answers ErrNoEligible when its View has candidates and none is eligible.
 //   - Pick returns no tried candidate while an untried eligible one exists.
 //   - Pick answers ErrAllTried when every eligible candidate was tried.
-//   - A failed Pick leaves the later picks as they would have been without it.
+//   - Pick succeeds while an untried eligible candidate exists, unless the policy states a refusal of its own.
+//   - A Pick that fails for want of a candidate or a key leaves the later picks as they would have been without it.
 //   - Pick uses what its View sampled and asks no Candidate again.
 //   - Equal policies asked the same from one goroutine pick the same.
 //   - Pick describes the very candidate it returns in Query.Why.
-//   - Pick allocates nothing.
+//   - Asking for Why changes no pick.
+//   - Pick allocates nothing while at most eight of its candidates are tried.
+//   - Picks that overlap, with each other or with Prepare, keep every one of these laws.
 //
 // # Cost
 //

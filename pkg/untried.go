@@ -63,6 +63,21 @@ func (u *Untried) skipped() []uint32 {
 	return u.inline[:u.count]
 }
 
+// Check returns why nothing can be picked: ErrEmpty, ErrNoEligible, ErrAllTried,
+// or nil.
+func (u *Untried) Check() error {
+	if u.Len() > 0 {
+		return nil
+	}
+	if u.view == nil {
+		return ErrEmpty
+	}
+	if err := u.view.Check(); err != nil {
+		return err
+	}
+	return ErrAllTried
+}
+
 // Len returns how many eligible candidates are untried.
 func (u *Untried) Len() int {
 	if u.view == nil {

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -62,21 +63,52 @@ func BenchmarkPick(b *testing.B) {
 		{"PowerOfTwoChoices", seededTwo},
 		{"Rendezvous", new(policy.Rendezvous)},
 	}
+	q := poise.Query{Key: poise.StringKey("customer-42")}
 	for _, p := range policies {
 		for _, n := range benchmarkSizes {
 			b.Run(fmt.Sprintf("policy=%s/n=%d", p.name, n), func(b *testing.B) {
 				v, _ := benchmarkView(b, n)
-				picker, err := p.policy.Prepare(v)
-				if err != nil {
-					b.Fatal(err)
-				}
-				q := poise.Query{Key: poise.StringKey("customer-42")}
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, err := picker.Pick(q); err != nil {
-						b.Fatal(err)
-					}
-				}
+				benchmarkPicks(b, p.policy, v, q)
+			})
+		}
+		b.Run(fmt.Sprintf("policy=%s/n=512/eligible=50%%", p.name), func(b *testing.B) {
+			all, _ := benchmarkView(b, 512)
+			half := make([]int, 256)
+			for k := range half {
+				half[k] = 2 * k
+			}
+			v, err := all.Scope(half)
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmarkPicks(b, p.policy, v, q)
+		})
+	}
+}
+
+func benchmarkPicks(b *testing.B, p poise.Policy, v *poise.View, q poise.Query) {
+	b.Helper()
+	picker, err := p.Prepare(v)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := picker.Pick(q); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPickKey shows that Rendezvous reads the key once: a long key costs the
+// same more whatever the number of candidates.
+func BenchmarkPickKey(b *testing.B) {
+	for _, length := range []int{8, 1024} {
+		for _, n := range []int{8, 512} {
+			b.Run(fmt.Sprintf("policy=Rendezvous/n=%d/key=%d", n, length), func(b *testing.B) {
+				v, _ := benchmarkView(b, n)
+				q := poise.Query{Key: poise.StringKey(strings.Repeat("k", length))}
+				benchmarkPicks(b, new(policy.Rendezvous), v, q)
 			})
 		}
 	}

@@ -113,7 +113,7 @@ func (p *leastLoadedPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		index := rest.At(position)
 		load, err := p.view.Load(index, q.Now)
 		if err != nil {
-			return failed(p.view, q, "LeastLoaded", err)
+			return failed(p.view, q, "LeastLoaded", n, err)
 		}
 		if load < least.Figure || least.Index < 0 {
 			least = poise.Compared{Index: index, Figure: load}
@@ -123,6 +123,6 @@ func (p *leastLoadedPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		}
 	}
 	p.policy.cursor.Store(uint64(least.Index) + 1)
-	explain(p.view, q, "LeastLoaded", poise.RuleLeastLoad, least.Index, n, least)
+	explain(p.view, q, "LeastLoaded", poise.RuleLeastLoad, least.Index, n, n, least)
 	return p.view.Select(least.Index)
 }

@@ -26,6 +26,7 @@ type PowerOfTwoChoicesConfig struct {
 //   - The two candidates are distinct, and each pair is equally likely.
 //   - Of two equally loaded candidates each is picked equally often.
 //   - A single eligible candidate is picked without a draw and without reading its load.
+//   - A pick that fails to read a load has used its draw.
 //   - PowerOfTwoChoices refuses to prepare a View in which a candidate has no load tracker.
 //
 // # Cost
@@ -96,19 +97,19 @@ func (p *powerOfTwoChoicesPicker) pickSlow(q *poise.Query) (poise.Selection, err
 		return nothing(p.view, q, "PowerOfTwoChoices")
 	case 1:
 		chosen := rest.At(0)
-		explain(p.view, q, "PowerOfTwoChoices", poise.RuleOnly, chosen, 1)
+		explain(p.view, q, "PowerOfTwoChoices", poise.RuleOnly, chosen, 1, 1)
 		return p.view.Select(chosen)
 	}
 	first, second := p.chance.Pair(uint64(n))
 	less, more, err := p.compare(rest.At(int(first)), rest.At(int(second)), q.Now)
 	if err != nil {
-		return failed(p.view, q, "PowerOfTwoChoices", err)
+		return failed(p.view, q, "PowerOfTwoChoices", n, err)
 	}
 	rule := poise.RuleLessOfTwo
 	if less.Figure == more.Figure {
 		rule = poise.RuleTieOfTwo
 	}
-	explain(p.view, q, "PowerOfTwoChoices", rule, less.Index, 2, less, more)
+	explain(p.view, q, "PowerOfTwoChoices", rule, less.Index, n, 2, less, more)
 	return p.view.Select(less.Index)
 }
 

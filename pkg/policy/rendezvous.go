@@ -26,13 +26,14 @@ type RendezvousConfig struct {
 //   - The order of the candidates changes no pick of Rendezvous.
 //   - A query without a key answers ErrNoKey, or goes to the policy that NoKey names.
 //   - An empty key is a key.
-//   - Rendezvous hashes the key once a pick.
+//   - The default hash reads the key once a pick, and a custom Hash once for each candidate it is asked about.
 //
 // # Cost
 //
 // A pick is O(key) plus O(length of all eligible identities). Prepare is O(n)
-// time and memory. A custom Hash may allocate one buffer per pick that overlaps
-// another.
+// time and memory. With a custom Hash it is O(key) for each candidate; the buffer
+// it reads from grows to the longest stream so far, and a pick that overlaps
+// another may allocate one of its own.
 //
 // # Concurrency
 //
@@ -101,16 +102,29 @@ func (p *rendezvousPicker) pick(q *poise.Query, rest *poise.Untried, n int) (poi
 	var highest poise.Compared
 	switch {
 	case q.Key.IsZero() && p.noKey == nil:
-		return failed(p.view, q, "Rendezvous", poise.ErrNoKey)
+		return failed(p.view, q, "Rendezvous", n, poise.ErrNoKey)
 	case q.Key.IsZero():
-		return p.noKey.Pick(*q)
+		return p.pickWithoutKey(q)
 	case p.custom == nil:
 		highest = p.highest(q.Key, rest, n)
 	default:
 		highest = p.highestCustom(q.Key, rest, n)
 	}
-	explain(p.view, q, "Rendezvous", poise.RuleHighestHash, highest.Index, n, highest)
+	explain(p.view, q, "Rendezvous", poise.RuleHighestHash, highest.Index, n, n, highest)
 	return p.view.Select(highest.Index)
+}
+
+// pickWithoutKey asks the policy for that case. Its reasons stand, but for the rule
+// that decided first: that there was no key.
+func (p *rendezvousPicker) pickWithoutKey(q *poise.Query) (poise.Selection, error) {
+	selection, err := p.noKey.Pick(*q)
+	if q.Why != nil {
+		q.Why.Policy = "Rendezvous"
+		if err == nil {
+			q.Why.Rule = poise.RuleFallback
+		}
+	}
+	return selection, err
 }
 
 func (p *rendezvousPicker) highest(key poise.Key, rest *poise.Untried, n int) poise.Compared {
@@ -120,9 +134,7 @@ func (p *rendezvousPicker) highest(key poise.Key, rest *poise.Untried, n int) po
 	for position := range n {
 		index := at(p.view, rest, position)
 		hash := poise.Mix64(uint64(prefix.String(p.ids[index])))
-		if hash > highest.Figure || highest.Index < 0 {
-			highest = poise.Compared{Index: index, Figure: hash}
-		}
+		highest = higher(highest, poise.Compared{Index: index, Figure: hash})
 	}
 	return highest
 }
@@ -136,11 +148,17 @@ func (p *rendezvousPicker) highestCustom(key poise.Key, rest *poise.Untried, n i
 		index := at(p.view, rest, position)
 		stream = append(append(stream[:len(prefix)], p.ids[index]...), 0xff)
 		hash := poise.Mix64(p.custom.hash(stream))
-		if hash > highest.Figure || highest.Index < 0 {
-			highest = poise.Compared{Index: index, Figure: hash}
-		}
+		highest = higher(highest, poise.Compared{Index: index, Figure: hash})
 	}
 	*buffer = stream // it may have grown
 	p.custom.give(buffer)
 	return highest
+}
+
+// higher returns the one with the higher hash; the first of equal ones.
+func higher(first, second poise.Compared) poise.Compared {
+	if second.Figure > first.Figure || first.Index < 0 {
+		return second
+	}
+	return first
 }

@@ -24,7 +24,12 @@ type (
 	RWMutex   = sync.RWMutex
 	Once      = sync.Once
 	WaitGroup = sync.WaitGroup
+	Cond      = sync.Cond
 )
+
+// NewCond returns a Cond on l. It exists because the hooked twin has no field
+// that a composite literal could set.
+func NewCond(l sync.Locker) *Cond { return sync.NewCond(l) }
 
 // These lines fail to compile if an alias ever becomes a type of its own.
 var (
@@ -38,4 +43,5 @@ var (
 	_ *sync.RWMutex        = (*RWMutex)(nil)
 	_ *sync.Once           = (*Once)(nil)
 	_ *sync.WaitGroup      = (*WaitGroup)(nil)
+	_ *sync.Cond           = (*Cond)(nil)
 )

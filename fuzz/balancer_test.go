@@ -57,13 +57,13 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (s *scripted) Close() error { return nil }
 
-// counted is a request body that knows whether it was read and how often closed.
-type counted struct {
+// countedBody is a request body that knows whether it was read and how often closed.
+type countedBody struct {
 	io.Reader
 	closes int
 }
 
-func (c *counted) Close() error {
+func (c *countedBody) Close() error {
 	c.closes++
 	return nil
 }
@@ -94,7 +94,7 @@ func FuzzBalancer(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer b.Close()
-		bodies := []*counted{{Reader: strings.NewReader("body")}}
+		bodies := []*countedBody{{Reader: strings.NewReader("body")}}
 		method := http.MethodPost
 		if idempotent {
 			method = http.MethodPut
@@ -105,7 +105,7 @@ func FuzzBalancer(f *testing.F) {
 		}
 		if replayable {
 			req.GetBody = func() (io.ReadCloser, error) {
-				bodies = append(bodies, &counted{Reader: strings.NewReader("body")})
+				bodies = append(bodies, &countedBody{Reader: strings.NewReader("body")})
 				return bodies[len(bodies)-1], nil
 			}
 		}

@@ -1,0 +1,197 @@
+//go:build interleave
+
+package models
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/copyleftdev/poise-go/models/explore"
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+	"github.com/copyleftdev/poise-go/spec/seq"
+)
+
+// candidate is a Candidate that is what it is.
+type candidate poise.Sample
+
+func (c candidate) Sample() poise.Sample { return poise.Sample(c) }
+
+// view returns a View of candidates named by their place, of which some are
+// eligible.
+func view(eligible ...bool) *poise.View {
+	candidates := make([]poise.Candidate, len(eligible))
+	for i, ok := range eligible {
+		c := candidate{ID: fmt.Sprint(i), Load: new(poise.InFlight)}
+		if !ok {
+			c.Status = poise.Draining
+		}
+		candidates[i] = c
+	}
+	v, err := poise.NewView(candidates)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// chooser is a picker, or a twin of it with a planted bug.
+type chooser interface{ choose() int }
+
+type realChooser struct {
+	view   *poise.View
+	picker poise.Picker
+}
+
+func prepared(v *poise.View, p poise.Policy) realChooser {
+	picker, err := p.Prepare(v)
+	if err != nil {
+		panic(err)
+	}
+	return realChooser{v, picker}
+}
+
+// choose returns the place of the pick, -1 for an error.
+func (c realChooser) choose() int {
+	selection, err := c.picker.Pick(poise.Query{})
+	if err != nil {
+		return -1
+	}
+	at, err := c.view.Index(selection)
+	if err != nil {
+		return -1
+	}
+	return at
+}
+
+// ticketChooser is a round robin that loads and stores its cursor.
+type ticketChooser struct {
+	cursor   explore.Uint64
+	eligible []bool
+}
+
+func (c *ticketChooser) choose() int {
+	at := int(c.cursor.Load())
+	for at %= len(c.eligible); !c.eligible[at]; at = (at + 1) % len(c.eligible) {
+	}
+	c.cursor.Store(uint64(at) + 1)
+	return at
+}
+
+// ticketThenSkip draws a ticket in one step and passes over whoever is not
+// eligible afterwards: each pick is right, and their order is not.
+type ticketThenSkip struct{ ticketChooser }
+
+func (c *ticketThenSkip) choose() int {
+	at := int(c.cursor.Add(1)-1) % len(c.eligible)
+	for ; !c.eligible[at]; at = (at + 1) % len(c.eligible) {
+	}
+	return at
+}
+
+// Claim: Parallel picks on one View take exactly the turns that as many picks in sequence would.
+func TestRoundRobin_ParallelPicksTakeTurns(t *testing.T) {
+	for _, c := range []struct{ tasks, picks int }{{2, 2}, {3, 1}} {
+		t.Run(fmt.Sprintf("%d_tasks_of_%d", c.tasks, c.picks), func(t *testing.T) {
+			eligible := []bool{true, false, true}
+			explore.Check(t, explore.Model[chooser]{
+				Name:     fmt.Sprintf("round robin: %d tasks of %d picks, one candidate of three not eligible", c.tasks, c.picks),
+				NotShown: "Tried candidates; more picks.",
+				New:      func() chooser { return prepared(view(eligible...), new(policy.RoundRobin)) },
+				Tasks: same(c.tasks, "caller", func(s chooser, h *explore.T) {
+					for range c.picks {
+						h.Call("Pick", nil, func() any { return s.choose() })
+					}
+				}),
+				Outcome: results[chooser],
+				Spec:    seq.Turns(eligible, 0),
+				Bugs: []explore.Bug[chooser]{
+					bug("load and store instead of compare and swap", "history", func() chooser { return &ticketChooser{eligible: eligible} }),
+					bug("a ticket, and then whoever is next", "history", func() chooser { return &ticketThenSkip{ticketChooser{eligible: eligible}} }),
+				},
+			})
+		})
+	}
+}
+
+// twoViews is one policy under an old and a new View.
+type twoViews struct{ old, fresh chooser }
+
+// Claim: The cursor outlives the View.
+func TestRoundRobin_PicksOnTwoViewsShareTheCursor(t *testing.T) {
+	explore.Check(t, explore.Model[*twoViews]{
+		Name:     "round robin: picks on an old and on a new View of the same candidates",
+		NotShown: "Views of different length, where the turns of both are not one rotation.",
+		New: func() *twoViews {
+			p := new(policy.RoundRobin)
+			return &twoViews{prepared(view(true, true, true), p), prepared(view(true, true, true), p)}
+		},
+		Tasks: numbered(2, "caller", func(n int, s *twoViews, h *explore.T) {
+			for range 2 {
+				c := []chooser{s.old, s.fresh}[n]
+				h.Call("Pick", nil, func() any { return c.choose() })
+			}
+		}),
+		Outcome: results[*twoViews],
+		Spec:    seq.Turns([]bool{true, true, true}, 0),
+		Bugs: []explore.Bug[*twoViews]{bug("a cursor for each View", "history", func() *twoViews {
+			return &twoViews{prepared(view(true, true, true), new(policy.RoundRobin)), prepared(view(true, true, true), new(policy.RoundRobin))}
+		})},
+	})
+}
+
+// loaded is a least-loaded policy over two endpoints.
+type loaded struct {
+	chooser
+	slots [2]*poise.InFlight
+}
+
+func newLoaded() *loaded {
+	s := &loaded{}
+	var candidates []poise.Candidate
+	for i := range s.slots {
+		s.slots[i] = new(poise.InFlight)
+		candidates = append(candidates, candidate{ID: fmt.Sprint(i), Load: s.slots[i]})
+	}
+	v, err := poise.NewView(candidates)
+	if err != nil {
+		panic(err)
+	}
+	s.chooser = prepared(v, new(policy.LeastLoaded))
+	return s
+}
+
+// What least loaded promises of picks that overlap is little: a pick is one of
+// the candidates, and the loads end where they began. That all callers can meet
+// on one candidate is a witness, not a fault.
+func TestLeastLoaded_OverlappingPicksMayMeet(t *testing.T) {
+	explore.Check(t, explore.Model[*loaded]{
+		Name:     "least loaded: two callers that pick, hold and release",
+		NotShown: "An order of picks; least loaded promises none.",
+		New:      newLoaded,
+		Tasks: same(2, "caller", func(s *loaded, h *explore.T) {
+			at := h.Call("Pick", nil, func() any { return s.choose() }).(int)
+			if at < 0 {
+				return
+			}
+			lease, _ := s.slots[at].Acquire()
+			lease.Release()
+		}),
+		Sometimes: []explore.Pred[*loaded]{
+			{Name: "Meet", Holds: func(s *loaded) bool { return s.slots[0].Current() == 2 }},
+			{Name: "Spread", Holds: func(s *loaded) bool { return s.slots[0].Current() == 1 && s.slots[1].Current() == 1 }},
+		},
+		Final: func(s *loaded, r *explore.Run) error {
+			for _, op := range r.History {
+				if at := op.Result.(int); at < 0 || at > 1 {
+					return fmt.Errorf("picked %d", at)
+				}
+			}
+			if a, b := s.slots[0].Current(), s.slots[1].Current(); a != 0 || b != 0 {
+				return fmt.Errorf("loads end at %d and %d", a, b)
+			}
+			return nil
+		},
+		Outcome: results[*loaded],
+	})
+}

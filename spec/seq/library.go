@@ -1,0 +1,210 @@
+package seq
+
+import "math/bits"
+
+// The specifications of the library's shared types, each in terms of small
+// numbers, so that histories of the explorer, of recorded goroutines and of
+// hand-written cases read alike. A holder (lease, slot, permit) bears a number
+// under 64 that the history gives it.
+
+// Stream is a source of numbers of which every draw takes the next.
+//
+//	Draw() uint64
+func Stream(draws []uint64) Spec {
+	return Define("stream", 0, func(next int, op Op) []int {
+		return One(next < len(draws) && op.Result == draws[next], next+1)
+	})
+}
+
+// Turns is a rotation over candidates, of which some are eligible. It starts at
+// the cursor.
+//
+//	Pick() int
+func Turns(eligible []bool, cursor int) Spec {
+	return Define("turns", cursor, func(cursor int, op Op) []int {
+		for i := range eligible {
+			if at := (cursor + i) % len(eligible); eligible[at] {
+				return One(op.Result == at, at+1)
+			}
+		}
+		return nil
+	})
+}
+
+// Leases is a counter with a limit, 0 for none, whose holders each give back what
+// they took once.
+//
+//	Acquire(lease) bool   Release(lease) bool   Current() int
+func Leases(limit int) Spec {
+	return Define("leases", uint64(0), func(held uint64, op Op) []uint64 {
+		switch op.Name {
+		case "Acquire":
+			if op.Result == true {
+				return One(limit == 0 || bits.OnesCount64(held) < limit, held|bit(op.Arg))
+			}
+			return One(limit != 0 && bits.OnesCount64(held) >= limit, held)
+		case "Release":
+			return One(op.Result == (held&bit(op.Arg) != 0), held&^bit(op.Arg))
+		default:
+			return One(op.Result == bits.OnesCount64(held), held)
+		}
+	})
+}
+
+func bit(number any) uint64 { return 1 << number.(int) }
+
+// Admission is what became of a Begin.
+type Admission string
+
+// The admissions.
+const (
+	Admitted Admission = "admitted"
+	Draining Admission = "draining"
+	Full     Admission = "full"
+)
+
+type slots struct {
+	held    uint64
+	refuses bool
+	removed bool
+}
+
+// Slots is admission to one endpoint that may drain and be removed.
+//
+// A Begin that will be refused because of a drain or removal holds a slot for a
+// moment, and another Begin may meanwhile be told that the endpoint is full. So
+// with a limit "full" is always allowed; what is exact is who is admitted.
+//
+//	Begin(slot) Admission   Release(slot) bool   Drain()   Resume()   Remove()
+func Slots(limit int) Spec {
+	return Define("slots", slots{}, func(s slots, op Op) []slots {
+		full := limit != 0 && bits.OnesCount64(s.held) >= limit
+		switch op.Name {
+		case "Begin":
+			switch op.Result {
+			case Admitted:
+				allowed := !full && !s.refuses
+				s.held |= bit(op.Arg)
+				return One(allowed, s)
+			case Draining:
+				return One(s.refuses, s)
+			default:
+				return One(limit != 0, s)
+			}
+		case "Release":
+			allowed := op.Result == (s.held&bit(op.Arg) != 0)
+			s.held &^= bit(op.Arg)
+			return One(allowed, s)
+		case "Drain":
+			s.refuses = true
+		case "Resume":
+			s.refuses = s.removed
+		case "Remove":
+			s.refuses, s.removed = true, true
+		}
+		return []slots{s}
+	})
+}
+
+// Verdict is the argument of a Report: what became of the call of a permit.
+type Verdict struct {
+	Permit, At int
+	Failed     bool
+}
+
+type quarantine struct {
+	epoch, failures, since int
+	aside, returning       bool
+	permits                [8]int // the epoch of each, from 1
+}
+
+// Quarantine is an endpoint that so many failures in a row set aside for one unit
+// of time. Permits have numbers under 8.
+//
+//	Admit(permit) bool   Report(Verdict) bool   Return(at) bool
+//
+// Report tells whether the endpoint was set aside by it, Return whether it is not
+// aside any more.
+func Quarantine(failures int) Spec {
+	return Define("quarantine", quarantine{}, func(q quarantine, op Op) []quarantine {
+		switch op.Name {
+		case "Admit":
+			if op.Result == true {
+				q.permits[op.Arg.(int)] = q.epoch + 1
+			}
+			return One(op.Result != q.aside, q)
+		case "Report":
+			v := op.Arg.(Verdict)
+			set := false
+			switch {
+			case q.permits[v.Permit] != q.epoch+1: // of an earlier time
+			case !v.Failed:
+				q.failures, q.returning = 0, false
+			case q.failures+1 >= failures || q.returning:
+				set = true
+				q.failures, q.epoch, q.since, q.aside, q.returning = 0, q.epoch+1, v.At, true, true
+			default:
+				q.failures++
+			}
+			return One(op.Result == set, q)
+		default:
+			at := op.Arg.(int)
+			if at < q.since {
+				q.since = at // a clock that stepped back starts the time again
+			}
+			if q.aside && at-q.since >= 1 {
+				q.aside = false
+			}
+			return One(op.Result == !q.aside, q)
+		}
+	})
+}
+
+// Marks is a set that only grows.
+//
+//	Add(number) bool   Has(number) bool   Len() int
+func Marks() Spec {
+	return Define("marks", uint64(0), func(marks uint64, op Op) []uint64 {
+		switch op.Name {
+		case "Add":
+			return One(op.Result == (marks&bit(op.Arg) == 0), marks|bit(op.Arg))
+		case "Has":
+			return One(op.Result == (marks&bit(op.Arg) != 0), marks)
+		default:
+			return One(op.Result == bits.OnesCount64(marks), marks)
+		}
+	})
+}
+
+// Budget is an allowance, full at the start, of which each Earn adds percent
+// hundredths of a unit and each Spend takes one.
+//
+//	Earn()   Spend() bool
+func Budget(percent, burst int) Spec {
+	full := burst * 100
+	return Define("budget", full, func(saved int, op Op) []int {
+		if op.Name == "Earn" {
+			return []int{min(saved+percent, full)}
+		}
+		if op.Result == true {
+			return One(saved >= 100, saved-100)
+		}
+		return One(saved < 100, saved)
+	})
+}
+
+// Members is a set of endpoints that changes as a whole. A Call goes to one of
+// them, or nowhere (-1) when there is none.
+//
+//	Update(set as bits) nil   Call() int
+func Members(initial uint64) Spec {
+	return Define("members", initial, func(members uint64, op Op) []uint64 {
+		if op.Name == "Update" {
+			return []uint64{op.Arg.(uint64)}
+		}
+		if at := op.Result.(int); at >= 0 {
+			return One(members&(1<<at) != 0, members)
+		}
+		return One(members == 0, members)
+	})
+}

@@ -1,0 +1,85 @@
+package seq_test
+
+import (
+	"testing"
+
+	"github.com/copyleftdev/poise-go/spec/seq"
+)
+
+// register is a variable that starts at 0.
+var register = seq.Define("register", 0, func(state int, op seq.Op) []int {
+	switch op.Name {
+	case "write":
+		return []int{op.Arg.(int)}
+	default:
+		return seq.One(op.Result == state, state)
+	}
+})
+
+func write(task, v int, call, ret int64) seq.Op {
+	return seq.Op{Task: task, Name: "write", Arg: v, Call: call, Return: ret}
+}
+
+func read(task, v int, call, ret int64) seq.Op {
+	return seq.Op{Task: task, Name: "read", Result: v, Call: call, Return: ret}
+}
+
+func TestCheck_JudgesRegisterHistories(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		h    seq.History
+		want bool
+	}{
+		{"the empty history is allowed", nil, true},
+		{"a read sees the write before it", seq.History{write(0, 1, 0, 1), read(1, 1, 2, 3)}, true},
+		{"a read does not miss the write before it", seq.History{write(0, 1, 0, 1), read(1, 0, 2, 3)}, false},
+		{"a read may miss a write that overlaps it", seq.History{write(0, 1, 0, 2), read(1, 0, 1, 3)}, true},
+		{"equal stamps overlap", seq.History{write(0, 1, 0, 1), read(1, 0, 1, 2)}, true},
+		{"two reads do not see a write go away", seq.History{
+			write(0, 1, 0, 9), read(1, 1, 1, 2), read(2, 0, 3, 4)}, false},
+		{"two overlapping reads may disagree", seq.History{
+			write(0, 1, 0, 9), read(1, 1, 1, 3), read(2, 0, 2, 4)}, true},
+		{"the order of entries does not matter", seq.History{
+			read(2, 0, 3, 4), read(1, 1, 1, 2), write(0, 1, 0, 9)}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := seq.Check(register, c.h); got != c.want {
+				t.Errorf("Check = %t, want %t for\n%v", got, c.want, c.h)
+			}
+		})
+	}
+}
+
+func TestCheck_JudgesALongHistoryWithMemory(t *testing.T) {
+	var h seq.History
+	for i := range 20 {
+		h = append(h, write(i, i, 0, 100))
+	}
+	h = append(h, read(20, 7, 101, 102), read(21, 8, 103, 104))
+	if seq.Check(register, h[:10]) != true || seq.Check(register, h[12:]) {
+		t.Error("a register was seen to change without a write")
+	}
+}
+
+func TestDefineParts_JudgesEveryKeyOnItsOwn(t *testing.T) {
+	keyed := seq.DefineParts("registers", 0, func(state int, op seq.Op) []int {
+		if op.Name == "write" {
+			return []int{op.Arg.(int)}
+		}
+		return seq.One(op.Result == state, state)
+	}, func(op seq.Op) int { return op.Task })
+	good := seq.History{write(0, 1, 0, 1), read(1, 0, 2, 3), read(0, 1, 4, 5)}
+	if !seq.Check(keyed, good) {
+		t.Error("one register's write was seen by another register's read")
+	}
+	if seq.Check(keyed, seq.History{write(0, 1, 0, 1), read(1, 0, 2, 3), read(0, 0, 4, 5)}) {
+		t.Error("a read that misses its own register's write was allowed")
+	}
+}
+
+func TestWidth_CountsCallsThatOverlap(t *testing.T) {
+	h := seq.History{write(0, 1, 0, 2), write(1, 1, 2, 3), write(2, 1, 4, 5)}
+	if got := h.Width(); got != 2 {
+		t.Errorf("Width = %d, want 2", got)
+	}
+}
