@@ -28,12 +28,13 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 			return reply(status, ""), nil
 		}}
 	}
-	closing := &fake{answer: func(req *http.Request) (*http.Response, error) {
-		_ = req.Body.Close()
-		return nil, errBroken
-	}}
-	refusing := failing(notSent{})
-	full := dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: answering(200), Status: poise.Draining}}}
+	closing := func() *fake {
+		return &fake{answer: func(req *http.Request) (*http.Response, error) {
+			_ = req.Body.Close()
+			return nil, errBroken
+		}}
+	}
+	draining := dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: answering(200), Status: poise.Draining}}}
 	for _, row := range []struct {
 		name      string
 		cfg       dispatch.Config
@@ -45,11 +46,11 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 		{name: "served", endpoints: []dispatch.Endpoint{reading(200, nil)}},
 		{name: "failed after reading", endpoints: []dispatch.Endpoint{reading(0, errBroken)}},
 		{name: "failed without reading or closing", endpoints: []dispatch.Endpoint{failing(errBroken)}},
-		{name: "failed without reading", endpoints: []dispatch.Endpoint{closing}},
-		{name: "nothing sent anywhere", endpoints: []dispatch.Endpoint{refusing, refusing2()}},
-		{name: "repeated", endpoints: []dispatch.Endpoint{closing2(), reading(200, nil)}, method: http.MethodPut},
+		{name: "failed without reading", endpoints: []dispatch.Endpoint{closing()}},
+		{name: "nothing sent anywhere", endpoints: []dispatch.Endpoint{failing(notSent{}), failing(notSent{})}},
+		{name: "repeated", endpoints: []dispatch.Endpoint{closing(), reading(200, nil)}, method: http.MethodPut},
 		{name: "no endpoint", endpoints: []dispatch.Endpoint{}},
-		{name: "nobody eligible", cfg: full},
+		{name: "nobody eligible", cfg: draining},
 		{name: "malformed", endpoints: []dispatch.Endpoint{answering(200)}, url: "ftp://x/"},
 		{name: "GetBody fails", endpoints: []dispatch.Endpoint{reading(503, nil), answering(200)}, method: http.MethodPut,
 			getBody: func() (io.ReadCloser, error) { return nil, errBroken }},
@@ -82,15 +83,6 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 			}
 		})
 	}
-}
-
-func refusing2() *fake { return failing(notSent{}) }
-
-func closing2() *fake {
-	return &fake{answer: func(req *http.Request) (*http.Response, error) {
-		_ = req.Body.Close()
-		return nil, errBroken
-	}}
 }
 
 // notSent is the error of an endpoint that knows that nothing was sent.
