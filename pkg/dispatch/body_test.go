@@ -337,9 +337,9 @@ func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T
 		cause := errors.New("cause")
 		var events record
 		b := newBalancer(t, dispatch.Config{Observe: events.observe, AttemptTimeout: time.Second}, &fake{answer: func(req *http.Request) (*http.Response, error) {
-			_, _ = io.Copy(io.Discard, req.Body) // as the transport, which waits for the read
-			<-time.After(time.Second)            // so that the attempt is late, too
-			return nil, context.Cause(req.Context())
+			_, err := io.Copy(io.Discard, req.Body) // as the transport, which waits for the read
+			<-time.After(time.Second)               // so that the attempt is late, too
+			return nil, err
 		}})
 		body, writer := io.Pipe()
 		defer writer.Close()
@@ -353,6 +353,50 @@ func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T
 			t.Errorf("the observer was told %s", got)
 		}
 	})
+}
+
+// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+func TestBalancer_ReportsWhatTheBodyFailedWithWhateverTheEndpointSays(t *testing.T) {
+	errBody := errors.New("body")
+	b := newBalancer(t, dispatch.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		return nil, errBroken
+	}})
+	_, err := do(b, newRequest(t, http.MethodPut, readerFunc(func([]byte) (int, error) { return 0, errBody })))
+	if requireCallError(t, err); !errors.Is(err, errBody) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A body that was read to its end is no reason for a hang after it.
+func TestBalancer_BlamesTheEndpointThatHangsAfterTheBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events record
+		b := newBalancer(t, dispatch.Config{AttemptTimeout: time.Second, Observe: events.observe}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			<-req.Context().Done()
+			synctest.Wait() // the watch of the context has run
+			return nil, req.Context().Err()
+		}}, answering(200))
+		if status, err := do(b, newRequest(t, http.MethodPut, strings.NewReader("body"))); status != 200 {
+			t.Errorf("got %d, %v", status, err)
+		}
+		if got := strings.Join(events.all(), "; "); got != "a#1 failure, retried; b#2 success" {
+			t.Errorf("the observer was told %s", got)
+		}
+	})
+}
+
+func TestBalancer_SendsNoBodyAsNone(t *testing.T) {
+	var sent *http.Request
+	b := newBalancer(t, dispatch.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		sent = req
+		return reply(200, ""), nil
+	}})
+	req := newRequest(t, http.MethodPost, http.NoBody)
+	if _, err := do(b, req); err != nil || sent != req {
+		t.Errorf("got %v; the request was copied: %t", err, sent != req)
+	}
 }
 
 // Claim: RoundTrip does not change the caller's request, and closes its body.
