@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
 // problem is a breach of form.
@@ -26,14 +28,14 @@ func (p problem) String() string { return fmt.Sprintf("spec/tla/%s:%d: %s", p.fi
 // and Go sources fit each other.
 type former struct {
 	*tree
-	source   fs.FS // the repository
+	repo     fs.FS
 	problems []problem
 }
 
-// form returns every breach of form in the tree. The source is the repository
-// that its modules speak of.
-func form(t *tree, source fs.FS) []problem {
-	f := &former{tree: t, source: source}
+// form returns every breach of form in the tree. Its modules speak of Go files in
+// the repository.
+func form(t *tree, repo fs.FS) []problem {
+	f := &former{tree: t, repo: repo}
 	f.manifest()
 	for _, name := range slices.Sorted(maps.Keys(t.configs)) {
 		f.config(name)
@@ -132,6 +134,7 @@ func (f *former) module(m module) {
 		}
 	}
 	f.bugs(m)
+	f.graph(m)
 	for _, d := range m.definitions {
 		if _, exists := f.configs[m.name+"_"+d.name]; !exists && strings.HasPrefix(d.name, "Witness_") {
 			f.fail(m.path, d.number, "nothing reaches %s; add %s_%s.cfg", d.name, m.name, d.name)
@@ -149,6 +152,24 @@ func (f *former) module(m module) {
 	}
 	for _, a := range actions {
 		f.action(m, a, known)
+	}
+}
+
+// graph checks that the committed graph is whole and of this specification, as
+// far as that can be said without TLC.
+func (f *former) graph(m module) {
+	file := f.graphFile(m.name)
+	text, exists := f.graphs[file]
+	if !exists {
+		f.fail(m.path, 1, "there is no graph of it; run make tla-graphs")
+		return
+	}
+	g, err := replay.Parse(text)
+	switch {
+	case err != nil:
+		f.fail(file, 1, "%v", err)
+	case g.Spec != m.name || g.Source != f.source(m.name):
+		f.fail(file, 2, "the graph was made from another text of %s; run make tla-graphs", m.name)
 	}
 }
 
@@ -208,7 +229,7 @@ func (f *former) goNames(m module) map[string]bool {
 			}
 			continue
 		}
-		declared, err := declares(f.source, found[1])
+		declared, err := declares(f.repo, found[1])
 		if err != nil {
 			f.fail(m.path, l.number, "%v", err)
 			continue
@@ -225,8 +246,8 @@ func (f *former) goNames(m module) map[string]bool {
 
 // declares returns the names of a Go file's types and functions; methods are
 // (*T).M or T.M.
-func declares(source fs.FS, file string) (map[string]bool, error) {
-	text, err := fs.ReadFile(source, path.Clean(file))
+func declares(repo fs.FS, file string) (map[string]bool, error) {
+	text, err := fs.ReadFile(repo, path.Clean(file))
 	if err != nil {
 		return nil, err
 	}

@@ -84,6 +84,11 @@ func (t *tree) judge(ctx context.Context, r row, run runner) verdict {
 		v.problems = append(v.problems, fmt.Sprintf("%d distinct states of depth %d instead of %d and %d",
 			result.Distinct, result.Depth, r.Distinct, r.Depth))
 	}
+	if k == dump {
+		if err := t.fresh(r, result); err != nil {
+			v.problems = append(v.problems, err.Error())
+		}
+	}
 	if k == safety {
 		for _, action := range slices.Sorted(maps.Keys(result.Taken)) {
 			if result.Taken[action] == 0 {

@@ -14,7 +14,7 @@ import (
 
 // graphs writes the graphs of the dump configurations beside their modules.
 func graphs(ctx context.Context, s settings) error {
-	t, rows, err := s.open()
+	t, rows, err := s.open(true) // a stale graph is a breach of form
 	if err != nil {
 		return err
 	}
@@ -48,6 +48,18 @@ func graphs(ctx context.Context, s settings) error {
 // graphFile returns the path of a module's graph, below spec/tla.
 func (t *tree) graphFile(module string) string {
 	return strings.TrimSuffix(t.modules[module].path, ".tla") + ".graph"
+}
+
+// fresh compares the graph of a dump with the committed one.
+func (t *tree) fresh(r row, result tlc.Result) error {
+	g, err := t.graph(r, result)
+	if err != nil {
+		return err
+	}
+	if file := t.graphFile(g.Spec); t.graphs[file] != g.String() {
+		return fmt.Errorf("spec/tla/%s:1: is not the graph of this specification; read the difference, then run make tla-graphs", file)
+	}
+	return nil
 }
 
 // graph makes the graph of a dump.

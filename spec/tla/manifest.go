@@ -60,23 +60,28 @@ type tree struct {
 	modules map[string]module // by name
 	configs map[string]string // text by name
 	paths   map[string]string // of the configurations, by name
+	graphs  map[string]string // text by path
 	rows    []row
 }
 
 // load reads the tree below the folder of specifications.
 func load(fsys fs.FS) (*tree, error) {
-	t := &tree{modules: map[string]module{}, configs: map[string]string{}, paths: map[string]string{}}
+	t := &tree{modules: map[string]module{}, configs: map[string]string{}, paths: map[string]string{}, graphs: map[string]string{}}
 	err := fs.WalkDir(fsys, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		name, ext := strings.TrimSuffix(path.Base(file), path.Ext(file)), path.Ext(file)
-		if ext != ".tla" && ext != ".cfg" {
+		if ext != ".tla" && ext != ".cfg" && ext != ".graph" {
 			return nil
 		}
 		text, err := fs.ReadFile(fsys, file)
 		if err != nil {
 			return err
+		}
+		if ext == ".graph" {
+			t.graphs[file] = string(text)
+			return nil
 		}
 		if ext == ".cfg" {
 			t.configs[name], t.paths[name] = string(text), file
