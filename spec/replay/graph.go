@@ -3,6 +3,7 @@ package replay
 import (
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,8 +65,9 @@ func (g *Graph) sorted() *Graph {
 	return g
 }
 
-// String returns the compact text of the graph: steps and states in tables, and
-// one line of edges, as step>state, per state.
+// String returns the compact text of the graph: tables of steps and of the values
+// of each variable, and for each state a line of values and one of edges, as
+// step>state.
 func (g *Graph) String() string {
 	body := g.body()
 	return fmt.Sprintf("graph %s\nsource %s\nstates %d initial %d edges %d\ndigest %s\n%s",
@@ -89,9 +91,14 @@ func (g *Graph) body() string {
 		number[s] = i
 		fmt.Fprintf(&b, "step %s\n", s)
 	}
+	columns := g.columns(&b)
 	e := 0
 	for i, s := range g.States {
-		fmt.Fprintf(&b, "state %s\n", s.Value())
+		b.WriteString("state")
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %d", c.number[s[c.name]])
+		}
+		b.WriteString("\n")
 		if slices.Contains(g.Initial, i) {
 			b.WriteString("initial\n")
 		}
@@ -103,6 +110,34 @@ func (g *Graph) body() string {
 		}
 	}
 	return b.String()
+}
+
+// column is a variable with the values that it ever has.
+type column struct {
+	name   string
+	number map[Value]int
+}
+
+// columns writes the table of the variables and returns it.
+func (g *Graph) columns(b *strings.Builder) (columns []column) {
+	if len(g.States) == 0 {
+		return nil
+	}
+	for _, name := range g.States[0].names() {
+		var values []Value
+		for _, s := range g.States {
+			values = append(values, s[name])
+		}
+		slices.Sort(values)
+		c := column{name, map[Value]int{}}
+		fmt.Fprintf(b, "variable %s\n", name)
+		for i, v := range slices.Compact(values) {
+			c.number[v] = i
+			fmt.Fprintf(b, "value %s\n", v)
+		}
+		columns = append(columns, c)
+	}
+	return columns
 }
 
 // Digest returns the digest of a text.
@@ -134,12 +169,11 @@ func Parse(text string) (*Graph, error) {
 	if Digest(lines[4]) != digest {
 		return nil, fmt.Errorf("line 4: the digest is not that of the text below; write graphs with make tla-graphs")
 	}
-	var steps []Value
+	r := reader{g: g}
 	number := 4
 	for l := range strings.Lines(lines[4]) {
 		number++
-		var err error
-		if steps, err = g.line(strings.TrimRight(l, "\n"), steps); err != nil {
+		if err := r.line(strings.TrimRight(l, "\n")); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
@@ -154,40 +188,75 @@ func Parse(text string) (*Graph, error) {
 	return g, nil
 }
 
-func (g *Graph) line(l string, steps []Value) ([]Value, error) {
+// reader keeps the tables of a graph's text.
+type reader struct {
+	g         *Graph
+	steps     []Value
+	variables []string
+	values    [][]Value // by variable
+}
+
+func (r *reader) line(l string) (err error) {
 	what, rest, _ := strings.Cut(l, " ")
 	switch what {
 	case "constants":
-		v, err := ParseValue(rest)
-		g.Constants = v.Fields()
-		return steps, err
+		var v Value
+		v, err = ParseValue(rest)
+		r.g.Constants = v.Fields()
 	case "action":
 		action, function, _ := strings.Cut(rest, " ")
-		g.Go[action] = function
+		r.g.Go[action] = function
 	case "step":
-		v, err := ParseValue(rest)
-		return append(steps, v), err
-	case "state":
-		v, err := ParseValue(rest)
-		g.States = append(g.States, v.Fields())
-		return steps, err
-	case "initial":
-		g.Initial = append(g.Initial, len(g.States)-1)
-	case "":
-		for _, edge := range strings.Fields(rest) {
-			step, to, _ := strings.Cut(edge, ">")
-			s, err := strconv.Atoi(step)
-			if err != nil || s < 0 || s >= len(steps) {
-				return steps, fmt.Errorf("%q names no step", edge)
-			}
-			t, err := strconv.Atoi(to)
-			if err != nil {
-				return steps, fmt.Errorf("%q names no state", edge)
-			}
-			g.Edges = append(g.Edges, Edge{len(g.States) - 1, t, steps[s]})
+		r.steps = append(r.steps, Value(rest))
+	case "variable":
+		r.variables = append(r.variables, rest)
+		r.values = append(r.values, nil)
+	case "value":
+		if len(r.values) == 0 {
+			return errors.New("a value of no variable")
 		}
+		last := len(r.values) - 1
+		r.values[last] = append(r.values[last], Value(rest))
+	case "state":
+		return r.state(strings.Fields(rest))
+	case "initial":
+		r.g.Initial = append(r.g.Initial, len(r.g.States)-1)
+	case "":
+		return r.edges(strings.Fields(rest))
 	default:
-		return steps, fmt.Errorf("%q is no line of a graph", l)
+		return fmt.Errorf("%q is no line of a graph", l)
 	}
-	return steps, nil
+	return err
+}
+
+func (r *reader) state(numbers []string) error {
+	if len(numbers) != len(r.variables) {
+		return fmt.Errorf("a state has %d values for %d variables", len(numbers), len(r.variables))
+	}
+	s := make(Record, len(numbers))
+	for i, number := range numbers {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 || n >= len(r.values[i]) {
+			return fmt.Errorf("%q names no value of %s", number, r.variables[i])
+		}
+		s[r.variables[i]] = r.values[i][n]
+	}
+	r.g.States = append(r.g.States, s)
+	return nil
+}
+
+func (r *reader) edges(texts []string) error {
+	for _, text := range texts {
+		step, to, _ := strings.Cut(text, ">")
+		s, err := strconv.Atoi(step)
+		if err != nil || s < 0 || s >= len(r.steps) {
+			return fmt.Errorf("%q names no step", text)
+		}
+		t, err := strconv.Atoi(to)
+		if err != nil {
+			return fmt.Errorf("%q names no state", text)
+		}
+		r.g.Edges = append(r.g.Edges, Edge{len(r.g.States) - 1, t, r.steps[s]})
+	}
+	return nil
 }

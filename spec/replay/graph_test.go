@@ -14,6 +14,7 @@ func TestParseValue_WritesEqualValuesAlike(t *testing.T) {
 		{"a string with a quote", `"a \"b\""`, `"a \"b\""`},
 		{"a record, fields sorted", `[b |-> 1, a |-> "x"]`, `[a |-> "x", b |-> 1]`},
 		{"a set, members sorted and once", "{10, 9, 9}", "{9, 10}"},
+		{"an interval, shorter numbers first", "-1..1", "{0, 1, -1}"},
 		{"the empty set", "{}", "{}"},
 		{"a sequence over two lines", "<<1,\n   <<>> >>", "<<1, <<>>>>"},
 		{"a function, arguments sorted", "(2 :> {} @@ 1 :> FALSE)", "(1 :> FALSE @@ 2 :> {})"},
@@ -130,6 +131,8 @@ func TestParse_RefusesAGraphThatWasTouched(t *testing.T) {
 		{"another number of states", strings.Replace(text, "states 2", "states 3", 1), "line 3: states"},
 		{"no header", "graph\n" + text, "line 1"},
 		{"an edge to nowhere", redigested(">0", ">7"), "leads to state 7 of 2"},
+		{"a value that is not listed", redigested("state 0", "state 7"), "names no value of x"},
+		{"a state of too many values", redigested("state 0", "state 0 0"), "a state has 2 values for 1 variables"},
 		{"a step that is not listed", redigested(" 0>", " 9>"), "names no step"},
 		{"a line that is none", redigested("initial\n", "begin\n"), "is no line of a graph"},
 	} {

@@ -49,6 +49,23 @@ func (v Value) Fields() Record {
 	return fields
 }
 
+// Elements returns the members of a set, or the elements of a tuple; nil for any
+// other value.
+func (v Value) Elements() []Value {
+	p := parser{text: string(v)}
+	closing := "}"
+	if !p.take("{") {
+		if closing = ">>"; !p.take("<<") {
+			return nil
+		}
+	}
+	values, err := p.list(closing)
+	if err != nil {
+		return nil
+	}
+	return values
+}
+
 // Value returns the record as a value.
 func (r Record) Value() Value {
 	parts := make([]string, 0, len(r))
@@ -78,11 +95,21 @@ func (r Record) without(names ...string) Record {
 	return rest
 }
 
-// Of returns the TLA+ value of a Go value: a bool, a number, a string, a slice as
-// a set, or a map from strings.
+// Tuple is a sequence, or a function from 1 to some n.
+type Tuple []any
+
+// Of returns the TLA+ value of a Go value: a bool, a number, a string, a [Tuple],
+// another slice as a set, or a map from strings.
 func Of(x any) Value {
-	if v, is := x.(Value); is {
-		return v
+	switch x := x.(type) {
+	case Value:
+		return x
+	case Tuple:
+		var values []Value
+		for _, v := range x {
+			values = append(values, Of(v))
+		}
+		return Value("<<" + join(values) + ">>")
 	}
 	switch v := reflect.ValueOf(x); v.Kind() {
 	case reflect.Bool:
@@ -222,7 +249,23 @@ func (p *parser) value() (Value, error) {
 	if w == "" {
 		return "", fmt.Errorf("replay: no value at %q", p.rest())
 	}
+	if p.take("..") {
+		return p.interval(sign + w)
+	}
 	return Value(sign + w), nil
+}
+
+// interval reads the end of a..b, as TLC prints some sets of numbers.
+func (p *parser) interval(from string) (Value, error) {
+	to, err := p.value()
+	if err != nil {
+		return "", err
+	}
+	var members []Value
+	for n := Value(from).Int(); n <= to.Int(); n++ {
+		members = append(members, Of(n))
+	}
+	return set(members), nil
 }
 
 // list reads values between commas up to the closing token.
