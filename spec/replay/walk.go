@@ -64,14 +64,8 @@ func Load(t testing.TB, path string) *Graph {
 // every state whether the graph has exactly the operations that a client may make.
 func Walk[S any](t testing.TB, g *Graph, m Mapping[S]) Walked {
 	t.Helper()
-	counts, problems := walk(g, m)
-	for i, p := range problems {
-		if i == 5 {
-			t.Errorf("and %d more", len(problems)-i)
-			break
-		}
-		t.Error(p)
-	}
+	counts, problems := m.Check(g)
+	report(t, problems)
 	if len(problems) == 0 {
 		t.Logf("%s: %d states, %d edges; %d operations made, covering %d edges; %d that no client may make",
 			g.Spec, counts.States, counts.Edges, counts.Operations, counts.Covered, counts.Refused)
@@ -79,7 +73,20 @@ func Walk[S any](t testing.TB, g *Graph, m Mapping[S]) Walked {
 	return counts
 }
 
-func walk[S any](g *Graph, m Mapping[S]) (Walked, []error) {
+// report fails the test with the first few problems.
+func report(t testing.TB, problems []error) {
+	t.Helper()
+	for i, p := range problems {
+		if i == 5 {
+			t.Errorf("and %d more", len(problems)-i)
+			return
+		}
+		t.Error(p)
+	}
+}
+
+// Check is Walk without a test.
+func (m Mapping[S]) Check(g *Graph) (Walked, []error) {
 	if m.Busy == nil {
 		m.Busy = func(Record) []string { return nil }
 	}
@@ -163,7 +170,7 @@ func (w *walker[S]) make(i int) error {
 			return w.failure(path, initial, err)
 		}
 	}
-	if err := w.compare(s, w.g.States[w.operations[i].To]); err != nil {
+	if err := compare(w.Project(s), w.g.States[w.operations[i].To], w.Hidden, w.used); err != nil {
 		return w.failure(path, initial, err)
 	}
 	return nil
@@ -177,13 +184,13 @@ func (w *walker[S]) failure(path []int, initial int, err error) error {
 	return errors.New(text)
 }
 
-// compare holds the type's variables against a state.
-func (w *walker[S]) compare(s S, state Record) error {
-	got := w.Project(s)
+// compare holds a type's variables against a state, and notes which of the hidden
+// ones there are.
+func compare(got map[string]any, state Record, hidden []Exempt, used map[string]bool) error {
 	var wrong []error
 	for _, name := range state.names() {
-		if i := slices.IndexFunc(w.Hidden, func(e Exempt) bool { return e.Name == name }); i >= 0 {
-			w.used["hidden "+name] = true
+		if slices.ContainsFunc(hidden, func(e Exempt) bool { return e.Name == name }) {
+			used["hidden "+name] = true
 			continue
 		}
 		x, has := got[name]

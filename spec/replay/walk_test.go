@@ -59,7 +59,7 @@ func gateMapping() Mapping[*gateState] {
 }
 
 func TestWalk_AcceptsATypeThatFollowsItsGraph(t *testing.T) {
-	counts, problems := walk(gateGraph(), gateMapping())
+	counts, problems := gateMapping().Check(gateGraph())
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -115,7 +115,7 @@ func TestWalk_ReportsEveryKindOfDisagreement(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := &parts{gateGraph(), gateMapping()}
 			c.fault(p)
-			_, problems := walk(p.g, p.m)
+			_, problems := p.m.Check(p.g)
 			if text := fmt.Sprint(problems); len(problems) == 0 || !strings.Contains(text, c.want) {
 				t.Errorf("got %s, want %q", text, c.want)
 			}
