@@ -167,7 +167,7 @@ func Parse(text string) (*Graph, error) {
 		}
 	}
 	if Digest(lines[4]) != digest {
-		return nil, fmt.Errorf("line 4: the digest is not that of the text below; write graphs with make tla-graphs")
+		return nil, fmt.Errorf("line 4: the digest is not that of the text below; write graphs with go run ./spec/tla graphs")
 	}
 	r := reader{g: g}
 	number := 4

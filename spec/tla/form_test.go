@@ -66,6 +66,7 @@ func goodTree() fstest.MapFS {
 		"switch/Switch_Bug_Stuck.cfg":  cfg("Stuck", "INVARIANT Truth\n"),
 		"switch/Switch_Witness_On.cfg": cfg("None", "INVARIANT Witness_On\n"),
 		"pkg/switch.go":                file("package poise\n\ntype Switch struct{}\n\nfunc (s *Switch) Flip() {}\n"),
+		"README.md":                    file(tableBegin + tableEnd),
 		"manifest.json": file(`[
   {"config":"Switch","distinct":2,"depth":2,"seconds":9},
   {"config":"Switch_Dump","distinct":2,"depth":2,"seconds":9},
@@ -85,6 +86,12 @@ func withGraph(t *testing.T, files fstest.MapFS) fstest.MapFS {
 	}
 	g := &replay.Graph{Spec: "Switch", Source: tree.source("Switch")}
 	files["switch/Switch.graph"] = &fstest.MapFile{Data: []byte(g.String())}
+	tree.graphs["switch/Switch.graph"] = g.String()
+	text, err := withTable(tree.readme, tree.table())
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["README.md"] = &fstest.MapFile{Data: []byte(text)}
 	return files
 }
 
@@ -184,6 +191,8 @@ func TestForm_ReportsEveryFaultWithFileAndLine(t *testing.T) {
 		{"a module without a graph", remove("switch/Switch.graph"), "switch/Switch.tla:1: there is no graph of it"},
 		{"a graph of another text", swap(module, "~on\n", "TRUE\n"),
 			"switch/Switch.graph:2: the graph was made from another text of Switch"},
+		{"a table of other figures", swap("README.md", "| 2 |", "| 3 |"), "README.md:1: the table of specifications is not theirs"},
+		{"a README without the table", add("README.md", "# Specifications\n"), "README.md:1: there is no place for the table"},
 		{"a graph that was cut off", add("switch/Switch.graph", "graph Switch\nsource x\n"),
 			"switch/Switch.graph:1: line 3: the graph is cut off"},
 	} {

@@ -3,6 +3,7 @@
 //
 //	go run ./spec/tla check    every configuration against manifest.json
 //	go run ./spec/tla graphs   write the state graphs that spec/replay walks
+//	go run ./spec/tla table    write the table of specifications in README.md
 //
 // It needs Java, and Maven once, so it is a command and no test: go test ./...
 // works without them, and a machine that lacks them gets an error here and not a
@@ -44,9 +45,9 @@ type settings struct {
 var errFailed = errors.New("failed")
 
 func command(ctx context.Context, args []string, out io.Writer) error {
-	commands := map[string]func(context.Context, settings) error{"check": check, "graphs": graphs}
+	commands := map[string]func(context.Context, settings) error{"check": check, "graphs": graphs, "table": tabulate}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("say what to do: check or graphs")
+		return errors.New("say what to do: check, graphs or table")
 	}
 	s := settings{out: out}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
@@ -177,6 +178,9 @@ func (s settings) write(sum any) error {
 	}
 	text, err := json.MarshalIndent(sum, "", "  ")
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(s.summary), 0o755); err != nil {
 		return err
 	}
 	return os.WriteFile(s.summary, append(text, '\n'), 0o644)

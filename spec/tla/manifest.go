@@ -62,6 +62,7 @@ type tree struct {
 	paths   map[string]string // of the configurations, by name
 	graphs  map[string]string // text by path
 	rows    []row
+	readme  string
 }
 
 // load reads the tree below the folder of specifications.
@@ -104,7 +105,11 @@ func load(fsys fs.FS) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.rows, err = parseManifest(text)
+	if t.rows, err = parseManifest(text); err != nil {
+		return nil, err
+	}
+	text, err = fs.ReadFile(fsys, readme)
+	t.readme = string(text)
 	return t, err
 }
 
