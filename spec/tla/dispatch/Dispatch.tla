@@ -191,7 +191,7 @@ Begin(c) == /\ pc[c] = "begin"
             /\ Say("Begin", c, to[c], "", "")
             /\ UNCHANGED <<aside, epoch, removed, closed, current, saved, calls, safe, tried, refused, has, to>>
 
-\* Go: (*call).discard, of the response before: it was busy, which is a failure.
+\* Go: (*call).leave, of the response before: it was busy, which is a failure.
 Discard(c) == /\ pc[c] = "discard"
               /\ IF Bug = "KeepsTheFormer" THEN UNCHANGED world ELSE End(former[c], TRUE)
               /\ former' = [former EXCEPT ![c] = None]
@@ -221,7 +221,7 @@ MayRepeat(c) == /\ answer[c] \in {"busy", "failed", "unsent"}
                 /\ attempts[c] < Attempts
                 /\ safe[c] \/ answer[c] = "unsent" \/ Bug = "RepeatsAnything"
 
-\* Go: (*call).next, which pays for a retry.
+\* Go: (*call).again, which pays for a retry.
 Retry(c) == /\ pc[c] = "over"
             /\ MayRepeat(c)
             /\ saved > 0
@@ -244,7 +244,7 @@ Stand(c) == /\ pc[c] = "over"
                     /\ Say("Stand", c, 0, "", IF answer[c] = "panic" THEN "panic" ELSE "error")
             /\ UNCHANGED <<world, saved, calls>>
 
-\* Go: (*attempt).end, at the end of the response body, or when the caller closes
+\* Go: (*attempt).release, at the end of the response body, or when the caller closes
 \* it or gives up.
 BodyEnds(c, how) ==
   /\ pc[c] = "body"

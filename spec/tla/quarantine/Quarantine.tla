@@ -42,7 +42,7 @@ Doubled(n) == IF n = 0 THEN Backoff ELSE Min(2 * Doubled(n - 1), MaxBackoff)
 Jittered(backoff) == (backoff - backoff \div 2)..backoff
 
 TypeOK == /\ epoch \in 0..Epochs
-          /\ failures \in 0..(Failures - 1)
+          /\ failures \in 0..(Failures + Epochs - 1)
           /\ rounds \in 0..Epochs
           /\ aside \in BOOLEAN
           /\ wait \in 0..MaxBackoff
@@ -74,7 +74,7 @@ AdmitRefused(c) == /\ permit[c] = -1
 
 Stale(c) == permit[c] # epoch /\ Bug # "IgnoresEpoch"
 Observed(outcome) == outcome # "cancelled" \/ Bug = "CountsCancelled"
-Enough == failures + 1 >= Failures \/ (rounds > 0 /\ Bug # "ForgetsProbation")
+Enough == failures + 1 >= Failures \/ rounds > 0
 
 \* Go: (*Quarantine).Report, of a result that says nothing.
 ReportIgnored(c, outcome) == /\ permit[c] # -1
@@ -110,7 +110,7 @@ ReportSetsAside(c, outcome) ==
   /\ Failed(outcome) \/ (outcome = "cancelled" /\ Observed(outcome))
   /\ Enough
   /\ epoch < Epochs
-  /\ failures' = 0
+  /\ failures' = failures + 1
   /\ epoch' = epoch + 1
   /\ rounds' = rounds + 1
   /\ aside' = TRUE
@@ -140,8 +140,9 @@ ReturnEnds == /\ aside
               /\ aside' = FALSE
               /\ age' = 0
               /\ wait' = 0
+              /\ IF Bug = "ReturnForgets" THEN failures' = 0 /\ rounds' = 0 ELSE UNCHANGED <<failures, rounds>>
               /\ Say("ReturnEnds", "", "", 0, 0)
-              /\ UNCHANGED <<epoch, failures, rounds, permit, back>>
+              /\ UNCHANGED <<epoch, permit, back>>
 
 \* World: the clock goes on.
 Tick == /\ aside
@@ -202,10 +203,11 @@ FailuresInARowSetAside ==
 \* Claim: After a return the first failure sets the endpoint aside again, for
 \* twice the time up to the longest; the first success forgets that.
 FirstFailureAfterReturnSetsAside ==
-  [][\A c \in Calls : Counts(c, last'.outcome) =>
-       IF Failed(last'.outcome)
-       THEN rounds > 0 => aside' /\ rounds' = rounds + 1 /\ wait' \in Jittered(Doubled(rounds))
-       ELSE rounds' = 0]_vars
+  [][/\ \A c \in Calls : Counts(c, last'.outcome) =>
+          IF Failed(last'.outcome)
+          THEN rounds > 0 => aside' /\ rounds' = rounds + 1 /\ wait' \in Jittered(Doubled(rounds))
+          ELSE rounds' = 0
+     /\ rounds' < rounds => last'.op = "ReportSuccess"]_vars
 
 \* Claim: Each time aside is between half of the backoff and the whole of it.
 TimeAsideIsJittered == aside => 2 * wait >= Doubled(rounds - 1) /\ wait <= Doubled(rounds - 1)

@@ -32,7 +32,7 @@ TypeOK == /\ used \in 0..Cardinality(Callers)
           /\ idle \in Nat
           /\ slot \in [Callers -> {"none", "held", "ended"}]
           /\ call \in [Callers -> {"", "Begin", "Release", "Remove"}]
-          /\ pc \in [Callers -> {"", "check", "undo", "state", "count", "claim"}]
+          /\ pc \in [Callers -> {"", "full", "check", "undo", "state", "count", "claim"}]
 -----------------------------------------------------------------------------
 Init == /\ used = 0 /\ state = "open" /\ retired = FALSE /\ idle = 0
         /\ slot = [c \in Callers |-> "none"]
@@ -63,8 +63,13 @@ BeginAcquire(c) == /\ pc[c] = "" /\ slot[c] # "held"
 \* Go: (*Slots).Begin, the lease that is refused.
 BeginFull(c) == /\ pc[c] = "" /\ slot[c] # "held"
                 /\ Limit # 0 /\ used >= Limit
-                /\ Ends("BeginFull", c, "full")
+                /\ Goes("BeginFull", c, "Begin", "full")
                 /\ UNCHANGED <<used, state, retired, idle, slot>>
+
+\* Go: (*Slots).Begin, the load of the state that says whether waiting could help.
+BeginFullState(c) == /\ pc[c] = "full"
+                     /\ Ends("BeginFullState", c, IF state = "open" \/ Bug = "FullHidesDraining" THEN "full" ELSE "draining")
+                     /\ UNCHANGED <<used, state, retired, idle, slot>>
 
 \* Go: (*Slots).Begin, the load of the state that admits.
 BeginAdmits(c) == /\ pc[c] = "check"
@@ -142,6 +147,7 @@ RetireClaim(c) == /\ pc[c] = "claim"
 
 Next == \E c \in Callers : \/ BeginAcquire(c)
                            \/ BeginFull(c)
+                           \/ BeginFullState(c)
                            \/ BeginAdmits(c)
                            \/ BeginClosed(c)
                            \/ BeginUndo(c)
@@ -158,7 +164,8 @@ Next == \E c \in Callers : \/ BeginAcquire(c)
 \* end: it may do other things before, hence strong fairness for that one.
 Spec == /\ Init
         /\ [][Next]_vars
-        /\ \A c \in Callers : /\ WF_vars(BeginAdmits(c))
+        /\ \A c \in Callers : /\ WF_vars(BeginFullState(c))
+                              /\ WF_vars(BeginAdmits(c))
                               /\ WF_vars(BeginClosed(c))
                               /\ WF_vars(BeginUndo(c))
                               /\ WF_vars(RetireState(c))
@@ -168,6 +175,7 @@ Spec == /\ Init
 -----------------------------------------------------------------------------
 \* Claim: Begin on draining or removed Slots answers ErrDraining and keeps no slot.
 AdmitsOnlyWhileOpen == [][\A c \in Callers : slot[c] # "held" /\ slot'[c] = "held" => state = "open"]_vars
+FullOnlyWhileOpen == [][last'.res = "full" => state = "open"]_vars
 UsedMatchesSlots == used = Cardinality(Held) + Cardinality(Passing)
 
 \* Claim: Slots held at once never exceed the limit of Slots.

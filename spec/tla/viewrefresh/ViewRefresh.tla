@@ -74,7 +74,7 @@ Init == /\ aside = Nothing /\ over = Nothing
         /\ status = [m \in Members |-> "ready"]
         /\ open = [m \in Members |-> TRUE]
         /\ current = Truth
-        /\ kick = FALSE /\ timer = TRUE /\ control = "waiting"
+        /\ kick = FALSE /\ timer = FALSE /\ control = "waiting"
         /\ lock = "" /\ stage = "" /\ next = 1 /\ view = Nothing
         /\ target = [member |-> 0, status |-> ""]
         /\ pc = [c \in Callers |-> "idle"]
@@ -133,7 +133,7 @@ Prepare == /\ stage = "prepare"
            /\ Say("Prepare", lock, 0, "")
            /\ UNCHANGED <<facts, current, loop, lock, next, view, target, calls, budget, barred>>
 
-\* Go: (*Balancer).prepare, the policy that refuses. The control loop tries again
+\* Go: (*Balancer).prepare, of a policy that refuses or panics. The control loop tries again
 \* later; the operator is told.
 PrepareRefused == /\ stage = "prepare"
                   /\ budget.refusals > 0
