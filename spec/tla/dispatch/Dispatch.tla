@@ -343,7 +343,7 @@ CancellationBlamesNobody == [][last'.arg = "cancelled" => UNCHANGED <<aside, epo
 \* call has ended.
 ClosesOnceAndLast == \A m \in Members : closed[m] <= 1 /\ (closed[m] = 1 => m \in removed /\ used[m] = 0)
 
-\* Claim: Every call ends with a response or a CallError.
+\* Claim: Every call returns a response or a CallError.
 EveryCallEnds == \A c \in Callers : pc[c] # "idle" ~> pc[c] = "idle"
 -----------------------------------------------------------------------------
 Witness_RetriesAnother == \A c \in Callers : ~(attempts[c] = 2 /\ held[c] # None /\ tried[c] = {3 - held[c].member})
