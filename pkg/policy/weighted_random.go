@@ -67,10 +67,14 @@ type weightedRandomPicker struct {
 
 // Pick draws one candidate.
 func (p *weightedRandomPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || p.lottery == nil {
+	if !plain(&q) || p.view.EligibleLen() == 0 {
 		return p.pickSlow(&q)
 	}
-	return p.view.Select(p.view.Eligible(p.lottery.draw(p.chance)))
+	position := 0
+	if p.lottery != nil {
+		position = p.lottery.draw(p.chance)
+	}
+	return p.view.Select(p.view.Eligible(position))
 }
 
 // pickSlow passes over the tried, chooses where there is no choice, and explains.
