@@ -5,6 +5,7 @@ go 1.26
 require (
 	github.com/leanovate/gopter v0.2.11
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
 

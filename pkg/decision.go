@@ -26,12 +26,6 @@ const (
 	RuleLessOfTwo
 	// RuleTieOfTwo: of two drawn at random, equal in load, it was drawn first.
 	RuleTieOfTwo
-	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
-	// relation to its weight.
-	RuleLessOfTwoByWeight
-	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
-	// their weights, it was drawn first.
-	RuleTieOfTwoByWeight
 	// RuleHighestHash: its hash with the key was the highest.
 	RuleHighestHash
 	// RuleFallback: the query had no key, and the policy for that case chose.
@@ -39,13 +33,35 @@ const (
 	// RuleCustom: a rule that is not in this list, of a policy that is not this
 	// library's.
 	RuleCustom
+	// RuleWeightedHash: its hash with the key was the best for its weight.
+	RuleWeightedHash
+	// RuleOwner: the key belongs to it, and it had room.
+	RuleOwner
+	// RuleSpilled: the owner of the key had no room, and of those with room it was
+	// the best.
+	RuleSpilled
+	// RuleRing: the next point on the ring was its own.
+	RuleRing
+	// RuleTable: the slot of the key in the table was its own.
+	RuleTable
+	// RuleWalked: the key's place on the ring or in the table led to tried
+	// candidates first.
+	RuleWalked
+	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
+	// relation to its weight.
+	RuleLessOfTwoByWeight
+	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
+	// their weights, it was drawn first.
+	RuleTieOfTwoByWeight
 	rules
 )
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
-	"less loaded of two", "tie of two", "less loaded of two by weight", "tie of two by weight", "highest hash", "fallback without key",
-	"a custom rule",
+	"less loaded of two", "tie of two", "highest hash", "fallback without key",
+	"a custom rule", "best hash for its weight", "owner of the key", "spilled from the owner",
+	"next on the ring", "slot in the table", "next untried from the key's place",
+	"less loaded of two by weight", "tie of two by weight",
 }
 
 // String returns the rule in lower case.
@@ -84,6 +100,16 @@ type Decision struct {
 	// before it rejected; the zero value where none did. Of topology policies one
 	// inside another it is the outermost.
 	Scope ScopeChoice
+	// Generation is the number of the table that decided, counted by its policy
+	// from 1; 0 where no table decides.
+	Generation uint64
+	// Capacity is how much load the bounded-load rule allowed the chosen candidate;
+	// 0 where that rule was not asked.
+	Capacity uint64
+	// Spilled says that the key belongs to another candidate, Owner, which had no
+	// room. Without it Owner means nothing.
+	Spilled bool
+	Owner   int
 }
 
 // ScopeChoice is the scope in which an endpoint policy picked.
@@ -104,7 +130,7 @@ type ScopeChoice struct {
 }
 
 // String returns the choice in one line.
-func (s *ScopeChoice) String() string {
+func (s ScopeChoice) String() string {
 	text := fmt.Sprintf("%s chose priority %d", s.Policy, s.Priority)
 	if s.Panic {
 		text += " in panic"
@@ -119,13 +145,14 @@ func (s *ScopeChoice) String() string {
 type Compared struct {
 	// Index is the candidate's.
 	Index int
-	// Figure is its load, or its hash with the key.
+	// Figure is its load, its hash with the key, its place on the ring, or a slot of
+	// the table; the rule tells which.
 	Figure uint64
 }
 
 // String explains the decision in a few lines of text: what was chosen and by
 // which rule, what was compared, and who was left out for what reason.
-func (d *Decision) String() string {
+func (d Decision) String() string {
 	if d.View == nil {
 		return "no decision"
 	}
@@ -136,12 +163,21 @@ func (d *Decision) String() string {
 		fmt.Fprintf(&b, "%s chose %s: %s", d.Policy, d.name(d.Chosen), d.Rule)
 	}
 	if d.Scope.Policy != "" {
-		fmt.Fprintf(&b, "\n  %s", &d.Scope)
+		fmt.Fprintf(&b, "\n  %s", d.Scope)
 	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
-	for _, c := range d.Compared[:d.ComparedLen] {
+	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
 		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c))
+	}
+	if d.Generation != 0 {
+		fmt.Fprintf(&b, "\n  by table %d of the policy", d.Generation)
+	}
+	if d.Capacity != 0 {
+		fmt.Fprintf(&b, "\n  allowed a load under %d", d.Capacity)
+	}
+	if d.Spilled {
+		fmt.Fprintf(&b, "\n  the key belongs to %s", d.name(d.Owner))
 	}
 	for i := range d.View.samples {
 		if reason := d.View.Reason(i); reason != NotExcluded {
@@ -151,7 +187,7 @@ func (d *Decision) String() string {
 	return b.String()
 }
 
-func (d *Decision) name(index int) string {
+func (d Decision) name(index int) string {
 	s, err := d.View.Sample(index)
 	if err != nil {
 		return "?"
@@ -159,10 +195,12 @@ func (d *Decision) name(index int) string {
 	return s.ID
 }
 
-func (d *Decision) figure(c Compared) string {
+func (d Decision) figure(c Compared) string {
 	switch d.Rule {
-	case RuleHighestHash:
+	case RuleHighestHash, RuleWeightedHash:
 		return fmt.Sprintf("hash %016x", c.Figure)
+	case RuleRing, RuleTable, RuleWalked:
+		return fmt.Sprintf("place %d", c.Figure)
 	case RuleLessOfTwoByWeight, RuleTieOfTwoByWeight:
 		if s, err := d.View.Sample(c.Index); err == nil {
 			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)

@@ -21,8 +21,10 @@ var (
 	ErrPanicRejected error = panicRejected{}
 	// ErrNoKey means a keyed policy was asked without a key.
 	ErrNoKey = errors.New("poise: the policy needs a key and the query has none")
-	// ErrLoadOverflow means a load that had to be compared cannot be told.
-	ErrLoadOverflow = errors.New("poise: a load cannot be represented")
+	// ErrLoadOverflow means a load that had to be compared cannot be told. The
+	// error names the candidate and keeps the tracker's own. It is the one failure
+	// of a pick that allocates.
+	ErrLoadOverflow = errors.New("poise: a load cannot be told")
 	// ErrAtCapacity means the limit on work in flight is reached. Another
 	// candidate, or waiting, can help.
 	ErrAtCapacity = errors.New("poise: at capacity")
@@ -64,14 +66,20 @@ var (
 	ErrInconsistentTopology = errors.New("poise: one locality has two weights")
 	// ErrNotAscending means a list of indices is not strictly ascending.
 	ErrNotAscending = errors.New("poise: indices must be strictly ascending")
-	// ErrTooMany means more candidates than a View can hold.
+	// ErrTooMany means more candidates than a View, or the table of a policy, can
+	// hold.
 	ErrTooMany = errors.New("poise: too many candidates")
+	// ErrTooManyPoints means the weights of the candidates ask for more points than
+	// the ring may have.
+	ErrTooManyPoints = errors.New("poise: too many points for the ring")
 	// ErrWeightOverflow means weights that are too large together for the policy.
 	ErrWeightOverflow = errors.New("poise: the weights are too large together")
 	// ErrTooSmall means a setting below its range.
 	ErrTooSmall = errors.New("poise: setting is too small")
 	// ErrTooLarge means a setting above its range.
 	ErrTooLarge = errors.New("poise: setting is too large")
+	// ErrNotPrime means a table size that is not prime.
+	ErrNotPrime = errors.New("poise: table size must be prime")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )
@@ -93,7 +101,16 @@ type FieldError struct {
 }
 
 // Error returns the sentinel's text, the field and the value.
-func (e *FieldError) Error() string { return fmt.Sprintf("%v: %s is %#v", e.Err, e.Field, e.Value) }
+func (e *FieldError) Error() string {
+	format := "%v: %s is %v"
+	switch e.Value.(type) {
+	case string:
+		format = "%v: %s is %q"
+	case Status, Reason:
+		format = "%v: %s is %d" // an unknown one has no name
+	}
+	return fmt.Sprintf(format, e.Err, e.Field, e.Value)
+}
 
 // Unwrap returns the sentinel.
 func (e *FieldError) Unwrap() error { return e.Err }

@@ -61,7 +61,6 @@ func BenchmarkPick(b *testing.B) {
 		{"Random", seededRandom},
 		{"LeastLoaded", new(policy.LeastLoaded)},
 		{"PowerOfTwoChoices", seededTwo},
-		{"Rendezvous", new(policy.Rendezvous)},
 	}
 	q := poise.Query{Key: poise.StringKey("customer-42")}
 	for _, p := range policies {
@@ -85,6 +84,7 @@ func BenchmarkPick(b *testing.B) {
 		})
 	}
 	benchmarkTopology(b)
+	benchmarkKeyedPicks(b)
 }
 
 func benchmarkPicks(b *testing.B, p poise.Policy, v *poise.View, q poise.Query) {

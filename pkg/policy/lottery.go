@@ -19,7 +19,7 @@ type lottery struct {
 	// sum of all.
 	before []uint64
 	// area is the number of columns times the sum of the weights, or 0 where that
-	// passes 64 bits; biased is 2^64 mod area.
+	// exceeds 64 bits; biased is 2^64 mod area.
 	area, biased uint64
 }
 

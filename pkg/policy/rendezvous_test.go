@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -160,7 +161,7 @@ func TestRendezvous_WithoutAKey(t *testing.T) {
 		var why poise.Decision
 		d := open(t, newRendezvous(t, policy.RendezvousConfig{NoKey: new(policy.LeastLoaded)}), broken)
 		_, err := d.try(poise.Query{Why: &why})
-		if err != poise.ErrLoadOverflow || why.Err != err || why.Rule != poise.RuleNone || why.Policy != "Rendezvous" {
+		if !errors.Is(err, poise.ErrLoadOverflow) || why.Err != err || why.Rule != poise.RuleNone || why.Policy != "Rendezvous" {
 			t.Errorf("error is %v, Why is %+v", err, why)
 		}
 	})
@@ -325,7 +326,7 @@ func TestRendezvous_WalksOnInOrderOfPreference(t *testing.T) {
 // Cases: G26.
 func TestRendezvous_ReadsTheKey(t *testing.T) {
 	t.Run("by the default hash once", func(t *testing.T) {
-		file, err := parser.ParseFile(token.NewFileSet(), "rendezvous.go", nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), "meeting.go", nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

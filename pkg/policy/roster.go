@@ -11,8 +11,6 @@ import (
 const (
 	// cycleLimit is the longest period that is stored: 2^18 turns are 1 MiB.
 	cycleLimit = 1 << 18
-	// aheadLimit is up to how many steps of credits are made ahead, in Prepare.
-	aheadLimit = 1 << 26
 	// creditLimit is what the weights' sum times the number of candidates must stay
 	// under. Credits are within a small multiple of it, hence far from an int64's
 	// end.
@@ -32,7 +30,7 @@ type roster struct {
 	// credits decide the turns. While the cycle is open they stand as at the
 	// beginning of its order.
 	credits []int64
-	// retries are the credits of picks that pass over what was tried.
+	// retries are the credits of picks that leave out what was tried.
 	retries []int64
 	// cycle holds the first recorded turns that follow from the credits begin; all
 	// of one period where recorded is its length. A period that is too long has no
@@ -94,83 +92,6 @@ func gcd(a, b uint64) uint64 {
 // lists reports whether the View has the same eligible list.
 func (r *roster) lists(other *roster) bool {
 	return slices.Equal(r.members, other.members) && slices.Equal(r.weights, other.weights)
-}
-
-// start makes the turns up to the phase in advance, and one period after it if
-// that is affordable. It is for a roster that is nobody's yet.
-func (r *roster) start(phase uint64) {
-	affordable := 1 + uint64(aheadLimit/len(r.weights))
-	period := uint64(len(r.cycle.order))
-	if period > 0 && period < affordable {
-		affordable = period
-	}
-	for range phase % affordable {
-		r.advance()
-	}
-	copy(r.begin, r.credits)
-	if affordable == period {
-		for r.recorded < len(r.cycle.order) {
-			r.record(r.advance())
-		}
-	}
-}
-
-// step takes one turn, and opens the cycle when the credits have come round.
-func (r *roster) step() (position int) {
-	if len(r.cycle.order) == 0 {
-		return r.advance()
-	}
-	if r.recorded == 0 {
-		copy(r.begin, r.credits)
-	}
-	position = r.advance()
-	r.record(position)
-	if r.recorded == len(r.cycle.order) {
-		r.resume()
-	}
-	return position
-}
-
-func (r *roster) record(position int) {
-	r.cycle.record(r.recorded, position)
-	r.recorded++
-}
-
-// resume opens the cycle if the credits stand as at its beginning and it is whole.
-// Else recording begins anew.
-func (r *roster) resume() {
-	if r.recorded > 0 && r.recorded == len(r.cycle.order) && slices.Equal(r.begin, r.credits) {
-		r.cycle.open()
-		return
-	}
-	r.recorded = 0
-}
-
-// settle closes the cycle and brings the credits up to the turns taken.
-func (r *roster) settle() {
-	taken := r.cycle.close()
-	for position, weight := range r.weights {
-		r.credits[position] += int64(taken) * weight
-	}
-	for place := range taken {
-		r.credits[r.cycle.order[place].Load()] -= r.total
-	}
-}
-
-// advance is the rule itself: everybody earns the weight, the richest pays for
-// all.
-func (r *roster) advance() (richest int) {
-	credits := r.credits
-	most := int64(-1 << 63)
-	for position, weight := range r.weights[:len(credits)] {
-		credit := credits[position] + weight
-		credits[position] = credit
-		if credit > most {
-			richest, most = position, credit
-		}
-	}
-	credits[richest] -= r.total
-	return richest
 }
 
 // inherit takes the credits of those members that the other roster has. Whoever

@@ -162,16 +162,18 @@ func (s *SlowStart) advance(w *warmth, now time.Time) uint64 {
 //
 // It is the largest k with (k/1000)^aggression at most age/window, found with the
 // logarithm that all platforms share, so that no power is taken: those of the
-// standard library may differ in the last bit.
+// standard library may differ in the last bit. The slack is more than the error of
+// the logarithms, so that a power that is met exactly counts as met.
 func root(age, window time.Duration, aggression float64) uint64 {
 	if age == 0 {
 		return 0
 	}
+	const slack = 1e-12
 	target := minusLog(uint64(age), uint64(window))
 	low, high := uint64(0), uint64(1000) // low is small enough, high is not
 	for high-low > 1 {
 		middle := (low + high) / 2
-		if float64(aggression*minusLog(middle, 1000)) >= target {
+		if float64(aggression*minusLog(middle, 1000)) >= target-slack {
 			low = middle
 		} else {
 			high = middle

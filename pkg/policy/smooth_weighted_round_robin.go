@@ -27,9 +27,9 @@ type SmoothWeightedRoundRobinConfig struct {
 //   - From the first pick on, each run of as many picks as the eligible weights sum to takes each candidate exactly as often as its weight says, while the list stays as it is.
 //   - Credit belongs to an incarnation and follows it through new Views, reorders and changes of weight.
 //   - An incarnation that is not eligible when something is picked loses its credit.
-//   - A pick that passes over a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
+//   - A pick that leaves out a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
 //   - Picks in parallel take exactly the turns that as many picks in sequence would.
-//   - SmoothWeightedRoundRobin refuses to prepare a View whose eligible weights, summed and multiplied by their number, pass 2^60.
+//   - SmoothWeightedRoundRobin refuses to prepare a View whose eligible weights, summed and multiplied by their number, exceed 2^60.
 //
 // # Cost
 //
@@ -39,7 +39,7 @@ type SmoothWeightedRoundRobinConfig struct {
 // most 2^26. After a change of the list, picks are O(n) under a lock for as many
 // periods as it takes the credits to come round, usually one; the first of them
 // is O(n + period). Where a period is longer than 2^18 every pick is O(n). A pick
-// that passes over tried candidates is O(n · tried) under the lock. Prepare is
+// that leaves out tried candidates is O(n · tried) under the lock. Prepare is
 // O(n) time, and O(n + period) memory.
 //
 // # Concurrency
@@ -54,7 +54,7 @@ type SmoothWeightedRoundRobin struct {
 	// Guarded by mu.
 
 	// turns is the list whose credits decided the last turn, and retries the one
-	// whose credits decided the last pick that passed over somebody; nil before.
+	// whose credits decided the last pick that left somebody out; nil before.
 	turns, retries *roster
 	// latest is the list prepared last.
 	latest *roster
@@ -124,8 +124,8 @@ func (p *SmoothWeightedRoundRobin) turn(r *roster) (position int) {
 	return r.step()
 }
 
-// pass picks among those of the list that are left, and returns the index.
-func (p *SmoothWeightedRoundRobin) pass(r *roster, v *poise.View, left *poise.Untried) (richest int) {
+// retry picks among those of the list that are left, and returns the index.
+func (p *SmoothWeightedRoundRobin) retry(r *roster, v *poise.View, left *poise.Untried) (richest int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := p.retries; last != nil && last != r {
@@ -180,7 +180,7 @@ func (p *smoothWeightedRoundRobinPicker) pickSlow(q *poise.Query) (poise.Selecti
 		}
 		chosen = p.view.Eligible(position)
 	default:
-		chosen = p.policy.pass(p.roster, p.view, &left)
+		chosen = p.policy.retry(p.roster, p.view, &left)
 	}
 	explain(p.view, q, "SmoothWeightedRoundRobin", poise.RuleTurn, chosen, n, n)
 	return p.view.Select(chosen)

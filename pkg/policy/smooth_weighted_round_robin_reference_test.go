@@ -99,7 +99,7 @@ func period(samples []poise.Sample, among []int) uint64 {
 // Claim: A pick gives each eligible candidate its weight as credit, takes the one with the most credit, of equal ones the earlier, and charges it the sum of the weights.
 // Claim: Credit belongs to an incarnation and follows it through new Views, reorders and changes of weight.
 // Claim: An incarnation that is not eligible when something is picked loses its credit.
-// Claim: A pick that passes over a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
+// Claim: A pick that leaves out a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
 func TestSmoothWeightedRoundRobin_PicksAsItsSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64Range(0, 3).Draw(t, "seed")

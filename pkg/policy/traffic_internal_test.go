@@ -183,8 +183,8 @@ func TestLocality_ChoosesByTheScriptedTickets(t *testing.T) {
 	}
 }
 
-// shares returns each group's part of the traffic in percent, and who panics.
-func shares(groups []*group) (percent []float64, panics []bool) {
+// percentages returns each group's part of the traffic in percent, and who panics.
+func percentages(groups []*group) (percent []float64, panics []bool) {
 	var total uint64
 	for _, g := range groups {
 		total += g.traffic
@@ -246,7 +246,7 @@ func TestPriority_SharesTrafficAsPublished(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		percent, panics := shares(groups)
+		percent, panics := percentages(groups)
 		for i := range percent {
 			if math.Abs(percent[i]-row.ours[i]) > 0.005 {
 				t.Errorf("%s: priority %d gets %.3f %%, want %v", row.name, i, percent[i], row.ours[i])
@@ -345,7 +345,7 @@ func TestPriority_AddsThousandsOfFractionsInTime(t *testing.T) {
 	const n = 4096
 	parts := make([]ratio, n)
 	for i := range parts {
-		parts[i] = capacity(uint64(i+1), uint64(i+1)*n+uint64(i%2), 100)
+		parts[i] = carried(uint64(i+1), uint64(i+1)*n+uint64(i%2), 100)
 	}
 	begin := time.Now()
 	if coverAll(parts) {
@@ -355,7 +355,7 @@ func TestPriority_AddsThousandsOfFractionsInTime(t *testing.T) {
 		t.Errorf("%d fractions took %v", n, took)
 	}
 	for i := range parts {
-		parts[i] = capacity(uint64(i+1), uint64(i+1)*n, 100)
+		parts[i] = carried(uint64(i+1), uint64(i+1)*n, 100)
 	}
 	if !coverAll(parts) {
 		t.Errorf("%d times 1/%d is short", n, n)

@@ -17,11 +17,11 @@ type WeightedLeastRequestConfig struct {
 // WeightedLeastRequest draws two distinct eligible candidates by weight and picks
 // the one with less load for its weight.
 //
-// The comparison is that of weighted least connections (W. Zhang, "Linux Virtual
-// Server for Scalable Network Services", 2000), load over weight, made by two
-// choices instead of a scan. Envoy's rule for unequal weights differs: it turns
-// weight over load plus one into a schedule, which drifts from the weights under
-// load; gRPC's ignores weights.
+// The comparison is that of weighted least connections in LVS and nginx, load over
+// weight, made by two choices (see PowerOfTwoChoices) instead of a scan. Envoy's
+// rule for unequal weights differs: a schedule by weight/(load+1), which under load
+// gives shares nearer to the root of the weight than to the weight. gRPC's least
+// request ignores weights.
 //
 // The zero value is unseeded.
 //

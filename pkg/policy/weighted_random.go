@@ -24,7 +24,7 @@ type WeightedRandomConfig struct {
 // # Cost
 //
 // A pick is O(1), and O(tried + log n) with Tried. It takes one draw of the
-// generator, or two where the sum of the weights times n passes 64 bits, and
+// generator, or two where the sum of the weights times n exceeds 64 bits, and
 // again with a probability of that product over 2^64. Prepare is O(n) time and
 // memory.
 //
@@ -67,10 +67,14 @@ type weightedRandomPicker struct {
 
 // Pick draws one candidate.
 func (p *weightedRandomPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || p.lottery == nil {
+	if !plain(&q) || p.view.EligibleLen() == 0 {
 		return p.pickSlow(&q)
 	}
-	return p.view.Select(p.view.Eligible(p.lottery.draw(p.chance)))
+	position := 0
+	if p.lottery != nil {
+		position = p.lottery.draw(p.chance)
+	}
+	return p.view.Select(p.view.Eligible(position))
 }
 
 // pickSlow passes over the tried, chooses where there is no choice, and explains.
