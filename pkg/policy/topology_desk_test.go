@@ -43,7 +43,18 @@ var endpointPolicies = map[string]func(seed uint64) (poise.Policy, error){
 	"PowerOfTwoChoices": func(seed uint64) (poise.Policy, error) {
 		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed})
 	},
-	"Rendezvous": func(uint64) (poise.Policy, error) { return new(policy.Rendezvous), nil },
+	"WeightedLeastRequest": func(seed uint64) (poise.Policy, error) {
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: seed})
+	},
+	"Rendezvous":         func(uint64) (poise.Policy, error) { return new(policy.Rendezvous), nil },
+	"WeightedRendezvous": func(uint64) (poise.Policy, error) { return new(policy.WeightedRendezvous), nil },
+	"BoundedLoadRendezvous": func(uint64) (poise.Policy, error) {
+		return policy.NewBoundedLoadRendezvous(policy.BoundedLoadRendezvousConfig{})
+	},
+	"RingHash": func(uint64) (poise.Policy, error) {
+		return policy.NewRingHash(policy.RingHashConfig{PointsPerWeight: 3})
+	},
+	"Maglev": func(uint64) (poise.Policy, error) { return policy.NewMaglev(policy.MaglevConfig{TableSize: 211}) },
 }
 
 // eachTopology calls f with both policies of the config.
