@@ -45,6 +45,10 @@ var budgets = []budget{
 	{what: "PowerOfTwoChoices at 8, allocations", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: allocs, limit: 0, unit: "allocs", hard: true},
 	{what: "LeastLoaded, for each candidate", bench: "pkg/policy.BenchmarkPick/policy=LeastLoaded/n=4096", metric: ns, per: 4096, limit: 2, unit: "ns"},
 	{what: "NewView of 4,096 candidates", bench: "pkg.BenchmarkNewView/n=4096", metric: ns, per: 1000, limit: 400, unit: "µs"},
+	{what: "Directory, Load", bench: "pkg/discovery.BenchmarkLoad/goroutines=1", metric: ns, limit: 3, unit: "ns"},
+	{what: "Directory, Load, allocations", bench: "pkg/discovery.BenchmarkLoad/goroutines=1", metric: allocs, limit: 0, unit: "allocs", hard: true},
+	{what: "Directory, one change among 10,000", bench: "pkg/discovery.BenchmarkChange/what=update/n=10000", metric: ns, per: 1000, limit: 50, unit: "µs"},
+	{what: "Directory, Reconcile of 10,000 unchanged", bench: "pkg/discovery.BenchmarkReconcile/what=unchanged/n=10000", metric: ns, per: 1e6, limit: 2, unit: "ms"},
 	{what: "RoundTrip beyond a bare transport", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: ns, per: 1000, limit: 5, unit: "µs"},
 	{what: "RoundTrip beyond a bare transport, allocations", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},
 }
