@@ -212,6 +212,46 @@ func TestSession_RefusesAnIdentityThatOccursTwice(t *testing.T) {
 	reconcile(t, s, entries("a", "b", "c")) // marks of a refused list mean nothing
 }
 
+// Claim: A batch is applied in the given order, as one change or not at all.
+func TestSession_BatchesTakeTheirOrderAtItsWord(t *testing.T) {
+	type batch = []discovery.Change[int]
+	add, remove := discovery.Change[int]{Op: discovery.Add, ID: "a", Value: 7}, discovery.Change[int]{Op: discovery.Remove, ID: "a"}
+	d := newDirectory(t, discovery.Config[int]{AtOnce: true})
+	s := open(t, d, "x")
+	reconcile(t, s, entries("a", "b"))
+	for i, row := range []struct {
+		changes batch
+		effects string
+		ids     string
+		inc     uint64 // of the last
+	}{
+		{batch{remove, add}, "[removed inserted]", "b a", 3},
+		{batch{{ID: "a", Value: 8}, remove, add, {ID: "a", Value: 9}}, "[updated removed inserted updated]", "b a", 4},
+		{batch{{ID: "c"}, {ID: "d"}, {Op: discovery.Remove, ID: "c"}}, "[inserted inserted removed]", "b a d", 6},
+		{batch{{ID: "e"}, {Op: discovery.Remove, ID: "e"}}, "[inserted removed]", "b a d", 6},
+		{batch{{Op: discovery.Replace, ID: "a"}, {Op: discovery.Replace, ID: "a"}}, "[replaced replaced]", "b d a", 9},
+	} {
+		applied, err := s.Apply(row.changes...)
+		if err != nil {
+			t.Fatalf("row %d: %v", i, err)
+		}
+		var effects []discovery.Effect
+		for _, a := range applied {
+			effects = append(effects, a.Effect)
+		}
+		now := d.Load()
+		if fmt.Sprint(effects) != row.effects || ids(now) != row.ids || now.Revision() != uint64(i)+2 || at(now, now.Len()-1).Incarnation != row.inc {
+			t.Fatalf("row %d: %v leaves revision %d: %v", i, effects, now.Revision(), membersOf(now))
+		}
+	}
+	before := d.Load()
+	_, err := s.Apply(remove, remove)
+	requireField(t, "a second removal", err, "changes[1].ID", discovery.ErrUnknown)
+	if d.Load() != before {
+		t.Error("something has changed")
+	}
+}
+
 func TestSession_RefusesBadInput(t *testing.T) {
 	d := newDirectory(t, discovery.Config[int]{})
 	s := open(t, d, "x")

@@ -13,5 +13,9 @@
 // Nobody knows of a cursor but its holder, so a cursor that is dropped leaves
 // nothing behind.
 //
+// A [Poller] keeps the claims of a source in step with its answers: [Static],
+// [File] and [DNS] are three, and a function makes any other. A source that fails
+// is reported, and its last good list stays.
+//
 // Nothing here keeps a clock or starts a goroutine.
 package discovery

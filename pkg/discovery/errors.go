@@ -16,6 +16,9 @@ var (
 	// ErrStale means that a source's revision is not newer than the last one of the
 	// same session. It arrives inside a StaleError; nothing has changed.
 	ErrStale = errors.New("discovery: revision is not newer")
+	// ErrEmptyList means that a source knows of nobody, which PollerConfig does not
+	// allow. The members of its last good list stay.
+	ErrEmptyList = errors.New("discovery: source has no members")
 	// ErrExhausted means that no revision is left. Nothing has changed; changes
 	// that need no revision still succeed.
 	ErrExhausted = errors.New("discovery: no revision is left")

@@ -3,6 +3,8 @@ package discovery_test
 import (
 	"context"
 	"fmt"
+	"testing/fstest"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
@@ -129,4 +131,40 @@ func ExampleCursor_All() {
 	// Output:
 	// joined a
 	// drains a
+}
+
+func ExamplePoller() {
+	directory, err := discovery.New(discovery.Config[backend]{Equal: sameBackend})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	session, err := directory.Open("backends.txt")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	files := fstest.MapFS{"backends.txt": {Data: []byte("10.0.0.1:80\n10.0.0.2:80\n")}} // or os.DirFS
+	poller, err := discovery.NewPoller(discovery.PollerConfig[backend]{
+		Session: session,
+		Fetch: discovery.File(files, "backends.txt", discovery.Lines(func(line string) (discovery.Entry[backend], error) {
+			return discovery.Entry[backend]{ID: line, Value: backend{line, 1}}, nil
+		})),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Unix(0, 0) // in a program, time.Now()
+	wait, err := poller.Poll(context.Background(), now)
+	fmt.Println(directory.Load().Len(), "members,", err)
+	delete(files, "backends.txt")
+	_, err = poller.Poll(context.Background(), now.Add(wait))
+	fmt.Println(err)
+	fmt.Println(directory.Load().Len(), "members,", poller.Status().Failures, "failure")
+
+	// Output:
+	// 2 members, <nil>
+	// discovery: source "backends.txt", failure 1 in a row: open backends.txt: file does not exist
+	// 2 members, 1 failure
 }
