@@ -351,7 +351,7 @@ func TestClassify_JudgesEveryOutcome(t *testing.T) {
 		{0, errBroken, poise.Failure},
 		{200, nil, poise.Success}, {204, nil, poise.Success}, {101, nil, poise.Success}, {302, nil, poise.Success},
 		{404, nil, poise.Success}, {499, nil, poise.Success}, {501, nil, poise.Success}, {505, nil, poise.Success},
-		{429, nil, poise.Overloaded}, {503, nil, poise.Overloaded},
+		{429, nil, poise.Success}, {503, nil, poise.Overloaded},
 		{500, nil, poise.Failure}, {502, nil, poise.Failure}, {504, nil, poise.Failure}, {599, nil, poise.Failure},
 	} {
 		var resp *http.Response
