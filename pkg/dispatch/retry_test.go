@@ -179,7 +179,7 @@ func TestBalancer_TellsFullFromShut(t *testing.T) {
 		}
 		b := newBalancer(t, dispatch.Config{
 			Policy: once(stale()), Members: list, Attempts: 1, Admissions: admissions,
-			Quarantine: dispatch.QuarantineConfig{Failures: 1},
+			Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1},
 		})
 		return b, list
 	}
@@ -367,7 +367,7 @@ func TestClassify_JudgesEveryOutcome(t *testing.T) {
 // Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
 func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 	e := answering(200)
-	b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{Failures: 1}}, e)
+	b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}, e)
 	for _, row := range []struct {
 		field string
 		spoil func(*http.Request)
