@@ -23,6 +23,7 @@ import (
 //   - A request that is not idempotent is sent again only if nothing of it was sent.
 //   - A request is sent again only with a body that can be replayed.
 //   - A retry goes to an endpoint that was not tried while an eligible one is left.
+//   - A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
 //   - A draining or removed endpoint gets no call that began after SetStatus or Update returned.
 //   - An endpoint that is set aside gets no new call until its backoff is over, and then comes back by itself.
 //   - No more than Quarantine.MaxAside percent of the endpoints are set aside at once; after Update, those beyond it come back before their time.

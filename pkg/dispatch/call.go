@@ -24,10 +24,11 @@ type call struct {
 	last    *attempt       // sent last
 	pending *http.Response // of last, until it is delivered or discarded
 
-	// tried names every endpoint that was sent to or refused; refused those only
-	// that admission refused. nil until there is one.
+	// tried names every endpoint that was sent to or refused; spent those only that
+	// admission refused or that answered: asking them again at once helps nobody.
+	// nil until there is one.
 	tried   *poise.Tried
-	refused *poise.Tried
+	spent   *poise.Tried
 	refusal error // the last one, a capacity error if any was
 }
 
@@ -81,22 +82,26 @@ func (c *call) begin() (err error) {
 func (c *call) send() (err error) {
 	body := c.body
 	c.last, c.next, c.body = c.next, nil, nil
+	c.attempts++
 	c.pending, err = c.last.send(body)
 	return err
 }
 
 // again admits another attempt and finds it a body. It reports whether it could.
+// A retry is spent last, so that a call which finds nobody spends none; settle
+// gives back what was admitted for nothing.
 func (c *call) again() bool {
-	if !c.replay() {
+	budget := c.balancer.budget
+	if budget.empty() || !c.replay() {
 		return false
 	}
 	c.exclude(&c.tried, c.last.member)
-	if !c.balancer.budget.Spend() {
-		return false
+	if c.pending != nil {
+		c.exclude(&c.spent, c.last.member)
 	}
 	var err error
 	c.next, err = c.admit()
-	return err == nil
+	return err == nil && budget.Spend()
 }
 
 // moveOn leaves the last attempt behind for the next one.
@@ -197,11 +202,10 @@ func (c *call) admit() (*attempt, error) {
 			return nil, err
 		}
 		if err = a.enter(m); err == nil {
-			c.attempts++
 			return a, nil
 		}
 		c.exclude(&c.tried, m)
-		c.exclude(&c.refused, m)
+		c.exclude(&c.spent, m)
 		if c.refusal == nil || errors.Is(err, poise.ErrAtCapacity) {
 			c.refusal = err
 		}
@@ -222,7 +226,7 @@ func (a *attempt) enter(m *member) (err error) {
 }
 
 // pick asks the current picker. Where every eligible endpoint was tried, a retry
-// goes to one that was, but not to one that refused.
+// after an error goes to one that was, but not to one that refused or answered.
 func (c *call) pick(a *attempt) (*member, error) {
 	current := c.balancer.current.Load()
 	if current.closed {
@@ -230,8 +234,8 @@ func (c *call) pick(a *attempt) (*member, error) {
 	}
 	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
 	selection, err := current.picker.Pick(query)
-	if errors.Is(err, poise.ErrAllTried) {
-		query.Tried = c.refused
+	if errors.Is(err, poise.ErrAllTried) && c.pending == nil {
+		query.Tried = c.spent
 		selection, err = current.picker.Pick(query)
 	}
 	if errors.Is(err, poise.ErrAllTried) {

@@ -17,8 +17,9 @@ type Config struct {
 	Members []Member
 	// Key returns what a keyed policy hashes. nil: requests have no key.
 	Key func(*http.Request) poise.Key
-	// Attempts is how many endpoints one call may be sent to; 1 or more, default
-	// 3. 1 switches retries off.
+	// Attempts is how often one call may be sent; 1 or more, default 3. 1 switches
+	// retries off. It counts attempts, not endpoints: after an error a call may go
+	// back to an endpoint when no other is left.
 	Attempts int
 	// AttemptTimeout bounds each attempt from admission to the response header.
 	// The body may take as long as the caller's context allows. A request body whose

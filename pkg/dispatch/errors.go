@@ -52,7 +52,7 @@ type CallError struct {
 	// Endpoint is the identity of the endpoint that was tried last; empty if the
 	// call was sent nowhere.
 	Endpoint string
-	// Attempts is how many endpoints the call was sent to.
+	// Attempts is how often the call was sent. It counts attempts, not endpoints.
 	Attempts int
 	// Err is what went wrong last.
 	Err error

@@ -80,3 +80,6 @@ func (b *RetryBudget) Spend() bool {
 		}
 	}
 }
+
+// empty reports whether Spend would find nothing.
+func (b *RetryBudget) empty() bool { return b.saved.Load() < retry }

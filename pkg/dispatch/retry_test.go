@@ -82,6 +82,71 @@ func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 	}
 }
 
+// Claim: A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
+//
+// Cases: B49.
+func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
+	fails := func() (*http.Response, error) { return nil, errBroken }
+	busy := func(status int) func() (*http.Response, error) {
+		return func() (*http.Response, error) { return reply(status, ""), nil }
+	}
+	for _, row := range []struct {
+		name      string
+		endpoints []func() (*http.Response, error)
+		went      string
+		status    int // 0: an error
+	}{
+		{"an error of the only one", []func() (*http.Response, error){fails}, "aaaa", 0},
+		{"502 of the only one", []func() (*http.Response, error){busy(502)}, "a", 502},
+		{"503 of the only one", []func() (*http.Response, error){busy(503)}, "a", 503},
+		{"504 of the only one", []func() (*http.Response, error){busy(504)}, "a", 504},
+		{"503 of both", []func() (*http.Response, error){busy(503), busy(502)}, "ab", 502},
+		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "ab", 503},
+		{"503, then errors", []func() (*http.Response, error){busy(503), fails}, "abbb", 0},
+		{"errors of both", []func() (*http.Response, error){fails, fails}, "abab", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var went strings.Builder
+			var list []dispatch.Endpoint
+			for i, answer := range row.endpoints {
+				list = append(list, &fake{answer: func(*http.Request) (*http.Response, error) {
+					went.WriteByte('a' + byte(i))
+					return answer()
+				}})
+			}
+			b := newBalancer(t, dispatch.Config{Attempts: 4, Quarantine: dispatch.QuarantineConfig{Off: true}}, list...)
+			status, err := get(t, b)
+			if went.String() != row.went || status != row.status || (err == nil) != (status != 0) {
+				t.Errorf("it went to %s and ended with %d, %v; want %s and %d", &went, status, err, row.went, row.status)
+			}
+			if err != nil && requireCallError(t, err).Attempts != len(row.went) {
+				t.Errorf("the error counts %d attempts", requireCallError(t, err).Attempts)
+			}
+		})
+	}
+}
+
+// A call that finds nobody to go to next spends no retry.
+func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
+	busy, other := answering(503), answering(503)
+	b := newBalancer(t, dispatch.Config{
+		Quarantine: dispatch.QuarantineConfig{Off: true}, RetryBudget: dispatch.RetryBudgetConfig{Percent: 1, Burst: 3},
+	}, busy)
+	for range 20 {
+		_, _ = get(t, b)
+	}
+	if err := b.Update(members(busy, other)); err != nil {
+		t.Fatal(err)
+	}
+	before := busy.calls.Load() + other.calls.Load()
+	for range 5 {
+		_, _ = get(t, b)
+	}
+	if n := busy.calls.Load() + other.calls.Load() - before; n != 5+3 {
+		t.Errorf("%d attempts for five calls and three retries saved", n)
+	}
+}
+
 func TestBalancer_AttemptsNoMoreThanItMay(t *testing.T) {
 	for attempts, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
 		e := failing(errBroken)
