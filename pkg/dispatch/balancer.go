@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -30,6 +31,8 @@ import (
 //   - RoundTrip does not change the caller's request, and closes its body.
 //   - A caller's cancellation and a request body that fails say nothing about the endpoint.
 //   - Update is all or nothing: after an error the endpoints and the picker are as before.
+//   - Draining and Unavailable of SetStatus hold for the incarnation until SetStatus of Ready, whatever Update says; then the list's status applies.
+//   - Update refuses an Endpoint that was removed until its last call has ended.
 //   - An endpoint that stays in the list keeps its load, its quarantine and its incarnation.
 //   - A health change that cannot be published leaves the last good picker serving, and is tried again.
 //   - A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
@@ -56,6 +59,7 @@ type Balancer struct {
 	mu syncx.Mutex // serialises changes
 	// Guarded by mu.
 	members      []*member
+	leaving      []*member // removed, and perhaps not closed yet
 	incarnations uint64
 	publishErr   error
 
@@ -72,20 +76,35 @@ type published struct {
 	closed  bool
 }
 
-// member is one incarnation of an endpoint. It is immutable but for what it
-// points to; a change of weight or status makes another member with the same
-// slots and quarantine.
+// member is one endpoint as one publication has it. It is immutable: a change of
+// weight or status makes another member of the same life.
 type member struct {
 	Member
+	*life
+	// said is the operator's word by SetStatus; Ready if there is none.
+	said poise.Status
+}
+
+// life is what one incarnation of an endpoint keeps as long as it lasts.
+type life struct {
 	incarnation uint64
 	slots       *Slots
 	quarantine  *Quarantine
+	closed      syncx.Bool // the endpoint was closed
+}
+
+// status returns the operator's word, or what the list says where there is none.
+func (m *member) status() poise.Status {
+	if m.said != poise.Ready {
+		return m.said
+	}
+	return m.Status
 }
 
 // Sample returns the member as policies see it.
 func (m *member) Sample() poise.Sample {
 	s := poise.Sample{
-		ID: m.ID, Incarnation: m.incarnation, Weight: m.Weight, Status: m.Status,
+		ID: m.ID, Incarnation: m.incarnation, Weight: m.Weight, Status: m.status(),
 		Priority: m.Priority, Locality: m.Locality, LocalityWeight: m.LocalityWeight,
 		Load: m.slots.InFlight(),
 	}
@@ -132,8 +151,9 @@ func New(cfg Config) (*Balancer, error) {
 }
 
 // Update makes the endpoints equal to the list. Endpoints that are not in it get
-// no new calls and are closed when their last call has ended. On an error nothing
-// has changed, and the endpoints of the list stay the caller's.
+// no new calls and are closed when their last call has ended; until then their
+// Endpoint values are refused in a list. On an error nothing has changed, and the
+// endpoints of the list stay the caller's.
 func (b *Balancer) Update(list []Member) error {
 	removed, err := b.update(list)
 	// Removing may call Endpoint.Close, which is not ours: under no lock.
@@ -151,9 +171,13 @@ func (b *Balancer) update(list []Member) (removed []*member, err error) {
 		return nil, ErrClosed
 	}
 	known := make(map[string]*member, len(b.members))
-	owners := make(map[Endpoint]string, len(b.members))
+	owners := make(map[Endpoint]owner, len(b.members))
 	for _, m := range b.members {
-		known[m.ID], owners[m.Endpoint] = m, m.ID
+		known[m.ID], owners[m.Endpoint] = m, owner{id: m.ID}
+	}
+	b.leaving = slices.DeleteFunc(b.leaving, func(m *member) bool { return m.closed.Load() })
+	for _, m := range b.leaving {
+		owners[m.Endpoint] = owner{m.ID, true}
 	}
 	incarnations := b.incarnations
 	members := make([]*member, len(list))
@@ -161,24 +185,27 @@ func (b *Balancer) update(list []Member) (removed []*member, err error) {
 		if err := checkEndpoint(i, spec, owners); err != nil {
 			return nil, err
 		}
-		owners[spec.Endpoint] = spec.ID
-		members[i] = b.incarnate(spec, known[spec.ID], &incarnations)
+		owners[spec.Endpoint] = owner{id: spec.ID}
+		if members[i], err = b.incarnate(i, spec, known[spec.ID], &incarnations); err != nil {
+			return nil, err
+		}
 	}
 	next, err := b.prepare(members)
 	if err != nil {
 		return nil, err
 	}
-	kept := make(map[*Slots]bool, len(members))
+	kept := make(map[*life]bool, len(members))
 	for _, m := range members {
-		kept[m.slots] = true
+		kept[m.life] = true
 		setDrain(m)
 	}
 	for _, m := range b.members {
-		if !kept[m.slots] {
+		if !kept[m.life] {
 			removed = append(removed, m)
 			m.quarantine.Retire()
 		}
 	}
+	b.leaving = append(b.leaving, removed...)
 	b.ward.Resize(uint32(len(members)))
 	if b.ward.overfull() {
 		b.poke()
@@ -188,9 +215,15 @@ func (b *Balancer) update(list []Member) (removed []*member, err error) {
 	return removed, nil
 }
 
+// owner is the identity that an Endpoint value belongs to.
+type owner struct {
+	id      string
+	leaving bool // it was removed, and its life has not ended
+}
+
 // checkEndpoint refuses an endpoint that is missing, that cannot be told from
-// others, or that another identity has.
-func checkEndpoint(i int, spec Member, owners map[Endpoint]string) error {
+// others, or that another identity or another life has.
+func checkEndpoint(i int, spec Member, owners map[Endpoint]owner) error {
 	refuse := func(value any, err error) error {
 		return &poise.FieldError{Field: fmt.Sprintf("members[%d].Endpoint", i), Value: value, Err: err}
 	}
@@ -201,26 +234,33 @@ func checkEndpoint(i int, spec Member, owners map[Endpoint]string) error {
 	case !value.Comparable():
 		return refuse(value.Type().String(), ErrOutOfRange)
 	}
-	if owner, used := owners[spec.Endpoint]; used && owner != spec.ID {
-		return refuse(owner, ErrSharedEndpoint)
+	if of, used := owners[spec.Endpoint]; used && (of.leaving || of.id != spec.ID) {
+		return refuse(of.id, ErrSharedEndpoint)
 	}
 	return nil
 }
 
-// incarnate returns the member of a list entry: the same incarnation if the
+// incarnate returns the member of entry i of a list: the same incarnation if the
 // known member of that identity has the same endpoint, else a new one.
-func (b *Balancer) incarnate(spec Member, known *member, incarnations *uint64) *member {
+func (b *Balancer) incarnate(i int, spec Member, known *member, incarnations *uint64) (*member, error) {
 	if known != nil && known.Endpoint == spec.Endpoint {
-		return &member{spec, known.incarnation, known.slots, known.quarantine}
+		if known.Limit != spec.Limit {
+			return nil, &poise.FieldError{Field: fmt.Sprintf("members[%d].Limit", i), Value: spec.Limit, Err: ErrFixedLimit}
+		}
+		return &member{spec, known.life, known.said}, nil
 	}
 	*incarnations++
 	endpoint := spec.Endpoint
-	slots := NewSlots(spec.Limit, func() { closeQuietly(endpoint) })
-	return &member{spec, *incarnations, slots, b.ward.Quarantine()}
+	l := &life{incarnation: *incarnations, quarantine: b.ward.Quarantine()}
+	l.slots = NewSlots(spec.Limit, func() {
+		defer l.closed.Store(true)
+		closeQuietly(endpoint)
+	})
+	return &member{spec, l, poise.Ready}, nil
 }
 
 func setDrain(m *member) {
-	if m.Status == poise.Draining {
+	if m.status() == poise.Draining {
 		m.slots.Drain()
 	} else {
 		m.slots.Resume()
@@ -268,8 +308,11 @@ func (b *Balancer) publish(next *published) {
 	b.publishErr = nil
 }
 
-// SetStatus changes the status of one endpoint. Draining lets its calls end and
-// admits no new ones. On an error nothing has changed.
+// SetStatus is the operator's word on one endpoint. Draining lets its calls end
+// and admits no new ones; Unavailable admits none either. Both hold for this
+// incarnation of the endpoint, whatever Update says of its status, until Ready
+// takes the word back: then the status of the list applies, at once. On an error
+// nothing has changed.
 func (b *Balancer) SetStatus(id string, status poise.Status) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -282,7 +325,7 @@ func (b *Balancer) SetStatus(id string, status poise.Status) error {
 		members[i] = m
 		if m.ID == id {
 			changed := *m
-			changed.Status = status
+			changed.said = status
 			members[i], found = &changed, i
 		}
 	}

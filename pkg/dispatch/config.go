@@ -55,18 +55,20 @@ type Member struct {
 	// ID is the identity: not empty, and unique.
 	ID string
 	// Endpoint makes the calls. Required; a comparable value such as a pointer, of
-	// no other identity.
+	// no other identity: an endpoint cannot be renamed. One that was removed must not
+	// come back.
 	Endpoint Endpoint
 	// Weight is the share against the others; zero value 1.
 	Weight poise.Weight
-	// Status is what the operator says; zero value Ready.
+	// Status is what the list says; zero value Ready. What SetStatus said of this
+	// incarnation stands above it.
 	Status poise.Status
 	// Priority and Locality place the endpoint in a topology.
 	Priority       uint32
 	Locality       string
 	LocalityWeight poise.Weight
 	// Limit is how many calls the endpoint may hold at once; 0 is no limit. It is
-	// fixed when the incarnation begins.
+	// fixed when the incarnation begins: Update refuses another one.
 	Limit uint64
 }
 

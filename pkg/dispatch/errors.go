@@ -39,9 +39,11 @@ var (
 	ErrBadRequest = errors.New("dispatch: malformed request")
 	// ErrUnknownEndpoint means no member has that identity.
 	ErrUnknownEndpoint = errors.New("dispatch: unknown endpoint")
-	// ErrSharedEndpoint means that two identities have one Endpoint value, which
-	// could not be closed with either.
-	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity")
+	// ErrSharedEndpoint means that two identities, or two lives of one identity, have
+	// one Endpoint value, which could not be closed with either.
+	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity, or to a life that has not ended")
+	// ErrFixedLimit means another Limit for an endpoint that stays in the list.
+	ErrFixedLimit = errors.New("dispatch: the limit of an endpoint is fixed; another Endpoint may have another")
 	// ErrHiddenQueue means a transport whose own limit would queue calls where no
 	// policy can see them.
 	ErrHiddenQueue = errors.New("dispatch: MaxConnsPerHost queues calls out of sight; use Member.Limit")
