@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -14,7 +15,7 @@ import (
 
 // Balancer is an http.RoundTripper over several endpoints.
 //
-// A Balancer is made by New, and is to be closed.
+// A Balancer is made by New, and is to be closed. The zero value is closed.
 //
 // # Contract
 //
@@ -114,6 +115,16 @@ func (m *member) Sample() poise.Sample {
 	return s
 }
 
+// load returns what calls read. A Balancer that New did not make is as if closed.
+func (b *Balancer) load() *published {
+	if current := b.current.Load(); current != nil {
+		return current
+	}
+	return &neverOpen
+}
+
+var neverOpen = published{closed: true}
+
 // publishAgain is how long after a failed publication the next one is tried.
 const publishAgain = time.Second
 
@@ -167,7 +178,7 @@ func (b *Balancer) Update(list []Member) error {
 func (b *Balancer) update(list []Member) (removed []*member, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.current.Load().closed {
+	if b.load().closed {
 		return nil, ErrClosed
 	}
 	known := make(map[string]*member, len(b.members))
@@ -227,12 +238,11 @@ func checkEndpoint(i int, spec Member, owners map[Endpoint]owner) error {
 	refuse := func(value any, err error) error {
 		return &poise.FieldError{Field: fmt.Sprintf("members[%d].Endpoint", i), Value: value, Err: err}
 	}
-	value := reflect.ValueOf(spec.Endpoint)
 	switch {
-	case spec.Endpoint == nil, value.Kind() == reflect.Pointer && value.IsNil():
+	case isNil(spec.Endpoint):
 		return refuse(nil, ErrMissing)
-	case !value.Comparable():
-		return refuse(value.Type().String(), ErrOutOfRange)
+	case !reflect.ValueOf(spec.Endpoint).Comparable():
+		return refuse(fmt.Sprintf("%T", spec.Endpoint), ErrNotComparable)
 	}
 	if of, used := owners[spec.Endpoint]; used && (of.leaving || of.id != spec.ID) {
 		return refuse(of.id, ErrSharedEndpoint)
@@ -275,13 +285,23 @@ func (b *Balancer) prepare(members []*member) (*published, error) {
 	}
 	view, err := poise.NewView(candidates)
 	if err != nil {
-		return nil, err
+		return nil, asMembers(err)
 	}
 	picker, err := compile(b.cfg.Policy, view)
 	if err != nil {
 		return nil, err
 	}
 	return &published{view: view, picker: picker, members: members}, nil
+}
+
+// asMembers returns the error of a View in the words of the list it was made of.
+func asMembers(err error) error {
+	refused, ok := errors.AsType[*poise.FieldError](err)
+	if !ok {
+		return err
+	}
+	field, _ := strings.CutPrefix(refused.Field, "candidates")
+	return &poise.FieldError{Field: "members" + field, Value: refused.Value, Err: refused.Err}
 }
 
 // compile has the policy prepare the view. A panic becomes an error: it may be the
@@ -314,9 +334,12 @@ func (b *Balancer) publish(next *published) {
 // takes the word back: then the status of the list applies, at once. On an error
 // nothing has changed.
 func (b *Balancer) SetStatus(id string, status poise.Status) error {
+	if status > poise.Unavailable {
+		return &poise.FieldError{Field: "status", Value: status, Err: poise.ErrInvalidStatus}
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.current.Load().closed {
+	if b.load().closed {
 		return ErrClosed
 	}
 	members := make([]*member, len(b.members))
@@ -357,7 +380,7 @@ type EndpointState struct {
 
 // Endpoints returns the state of every endpoint, in the order of the list.
 func (b *Balancer) Endpoints() []EndpointState {
-	current := b.current.Load()
+	current := b.load()
 	states := make([]EndpointState, len(current.members))
 	for i, m := range current.members {
 		states[i] = EndpointState{
@@ -379,7 +402,7 @@ func (b *Balancer) PublishError() error {
 // CloseIdleConnections closes the idle connections of every endpoint that has
 // such a method.
 func (b *Balancer) CloseIdleConnections() {
-	for _, m := range b.current.Load().members {
+	for _, m := range b.load().members {
 		if c, ok := m.Endpoint.(interface{ CloseIdleConnections() }); ok {
 			c.CloseIdleConnections()
 		}
@@ -390,7 +413,7 @@ func (b *Balancer) CloseIdleConnections() {
 // when its last call has ended. A second Close does nothing.
 func (b *Balancer) Close() error {
 	b.mu.Lock()
-	closed := b.current.Load().closed
+	closed := b.load().closed
 	members := b.members
 	if !closed {
 		b.members = nil
@@ -403,7 +426,9 @@ func (b *Balancer) Close() error {
 			m.slots.Remove()
 		}
 	}
-	<-b.done
+	if b.done != nil {
+		<-b.done
+	}
 	return nil
 }
 
@@ -441,7 +466,7 @@ func (b *Balancer) control() {
 func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.current.Load().closed {
+	if b.load().closed {
 		return 0
 	}
 	for _, m := range b.members {

@@ -30,12 +30,18 @@ type call struct {
 	tried   *poise.Tried
 	spent   *poise.Tried
 	refusal error // the last one, a capacity error if any was
+
+	decision *poise.Decision // of the last pick, if it is wanted
 }
 
 // RoundTrip sends the request to an endpoint, and to others while it may be
-// repeated and the first did not serve. Every error is a [*CallError].
+// repeated and the first did not serve. Every error is a [*CallError]; where
+// the caller's context ended the call it unwraps to context.Cause.
 func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := call{balancer: b, request: req}
+	if req == nil {
+		return nil, c.fail(&poise.FieldError{Field: "Request", Value: nil, Err: ErrBadRequest})
+	}
 	resp, err := c.run()
 	if err != nil {
 		return nil, c.fail(err)
@@ -62,6 +68,9 @@ func (c *call) run() (*http.Response, error) {
 
 // begin admits the first attempt.
 func (c *call) begin() (err error) {
+	if c.balancer.load().closed {
+		return ErrClosed
+	}
 	if err := checkRequest(c.request); err != nil {
 		return err
 	}
@@ -149,7 +158,7 @@ func (c *call) settle() {
 
 // fail wraps the error of the call.
 func (c *call) fail(err error) error {
-	failure := &CallError{Attempts: c.attempts, Err: err}
+	failure := &CallError{Attempts: c.attempts, Err: err, Decision: c.decision}
 	if c.last != nil {
 		failure.Endpoint = c.last.member.ID
 	}
@@ -195,6 +204,7 @@ func (c *call) admit() (*attempt, error) {
 	a := &attempt{balancer: b, request: c.request, began: time.Now(), number: c.attempts + 1}
 	if c.explain {
 		a.decision = new(poise.Decision)
+		c.decision = a.decision
 	}
 	for range b.cfg.Admissions {
 		m, err := c.pick(a)
@@ -228,7 +238,7 @@ func (a *attempt) enter(m *member) (err error) {
 // pick asks the current picker. Where every eligible endpoint was tried, a retry
 // after an error goes to one that was, but not to one that refused or answered.
 func (c *call) pick(a *attempt) (*member, error) {
-	current := c.balancer.current.Load()
+	current := c.balancer.load()
 	if current.closed {
 		return nil, ErrClosed
 	}

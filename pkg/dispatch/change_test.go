@@ -38,19 +38,19 @@ func TestBalancer_UpdatesAllOrNothing(t *testing.T) {
 		field string
 		want  error
 	}{
-		{"a duplicate identity", []dispatch.Member{{ID: "a", Endpoint: other}, {ID: "a", Endpoint: answering(200)}}, "candidates[1].ID", poise.ErrDuplicateIdentity},
-		{"the same member twice", []dispatch.Member{{ID: "a", Endpoint: a}, {ID: "a", Endpoint: a}}, "candidates[1].ID", poise.ErrDuplicateIdentity},
-		{"an empty identity", []dispatch.Member{{ID: "", Endpoint: other}}, "candidates[0].ID", poise.ErrEmptyIdentity},
+		{"a duplicate identity", []dispatch.Member{{ID: "a", Endpoint: other}, {ID: "a", Endpoint: answering(200)}}, "members[1].ID", poise.ErrDuplicateIdentity},
+		{"the same member twice", []dispatch.Member{{ID: "a", Endpoint: a}, {ID: "a", Endpoint: a}}, "members[1].ID", poise.ErrDuplicateIdentity},
+		{"an empty identity", []dispatch.Member{{ID: "", Endpoint: other}}, "members[0].ID", poise.ErrEmptyIdentity},
 		{"no endpoint", []dispatch.Member{{ID: "a", Endpoint: a}, {ID: "b"}}, "members[1].Endpoint", dispatch.ErrMissing},
 		{"a nil endpoint", []dispatch.Member{{ID: "b", Endpoint: absent}}, "members[0].Endpoint", dispatch.ErrMissing},
-		{"an endpoint that cannot be compared", []dispatch.Member{{ID: "b", Endpoint: incomparable{}}}, "members[0].Endpoint", dispatch.ErrOutOfRange},
-		{"an endpoint that hides what cannot be compared", []dispatch.Member{{ID: "b", Endpoint: hiding{[]int{}}}}, "members[0].Endpoint", dispatch.ErrOutOfRange},
-		{"an unknown status", []dispatch.Member{{ID: "b", Endpoint: other, Status: 9}}, "candidates[0].Status", poise.ErrInvalidStatus},
+		{"an endpoint that cannot be compared", []dispatch.Member{{ID: "b", Endpoint: incomparable{}}}, "members[0].Endpoint", dispatch.ErrNotComparable},
+		{"an endpoint that hides what cannot be compared", []dispatch.Member{{ID: "b", Endpoint: hiding{[]int{}}}}, "members[0].Endpoint", dispatch.ErrNotComparable},
+		{"an unknown status", []dispatch.Member{{ID: "b", Endpoint: other, Status: 9}}, "members[0].Status", poise.ErrInvalidStatus},
 		{"another limit", []dispatch.Member{{ID: "b", Endpoint: other}, {ID: "a", Endpoint: a, Limit: 3}}, "members[1].Limit", dispatch.ErrFixedLimit},
 		{"another name", []dispatch.Member{{ID: "b", Endpoint: a}}, "members[0].Endpoint", dispatch.ErrSharedEndpoint},
 		{"two weights of one locality", []dispatch.Member{
 			{ID: "a", Endpoint: a}, {ID: "b", Endpoint: other, LocalityWeight: weight(t, 2)},
-		}, "candidates[1].LocalityWeight", poise.ErrInconsistentTopology},
+		}, "members[1].LocalityWeight", poise.ErrInconsistentTopology},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := newBalancer(t, dispatch.Config{}, a)
@@ -272,9 +272,7 @@ func TestBalancer_ChangesTheStatusOfAMember(t *testing.T) {
 	e := answering(200)
 	b := newBalancer(t, dispatch.Config{}, e, answering(200))
 	requireField(t, b.SetStatus("nobody", poise.Draining), "id", dispatch.ErrUnknownEndpoint)
-	if err := b.SetStatus("a", 77); !errors.Is(err, poise.ErrInvalidStatus) {
-		t.Errorf("an unknown status: %v", err)
-	}
+	requireField(t, b.SetStatus("a", poise.Unavailable+1), "status", poise.ErrInvalidStatus)
 	for _, step := range []struct {
 		status poise.Status
 		reason poise.Reason
@@ -472,6 +470,8 @@ func TestNew_NamesTheFieldThatIsWrong(t *testing.T) {
 		cfg   dispatch.Config
 	}{
 		{"Policy", dispatch.ErrMissing, dispatch.Config{}},
+		{"Policy", dispatch.ErrMissing, dispatch.Config{Policy: (*policy.RoundRobin)(nil)}},
+		{"Policy", dispatch.ErrMissing, dispatch.Config{Policy: policyFunc(nil)}},
 		{"Attempts", dispatch.ErrOutOfRange, dispatch.Config{Policy: chosen, Attempts: -1}},
 		{"Admissions", dispatch.ErrOutOfRange, dispatch.Config{Policy: chosen, Admissions: -1}},
 		{"AttemptTimeout", dispatch.ErrOutOfRange, dispatch.Config{Policy: chosen, AttemptTimeout: -1}},
@@ -481,6 +481,43 @@ func TestNew_NamesTheFieldThatIsWrong(t *testing.T) {
 	} {
 		_, err := dispatch.New(row.cfg)
 		requireField(t, err, row.field, row.want)
+	}
+}
+
+// policyFunc is a policy made of a function.
+type policyFunc func(*poise.View) (poise.Picker, error)
+
+func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
+
+// nothing is a policy without a field, which no nil check may take for none.
+type nothing map[string]int
+
+func (nothing) Prepare(v *poise.View) (poise.Picker, error) { return new(policy.RoundRobin).Prepare(v) }
+
+func TestNew_TakesAPolicyThatNeedsNoValue(t *testing.T) {
+	for _, chosen := range []poise.Policy{nothing(nil), policyFunc(new(policy.RoundRobin).Prepare)} {
+		if status, err := get(t, newBalancer(t, dispatch.Config{Policy: chosen}, answering(200))); status != 200 {
+			t.Errorf("%T: %v", chosen, err)
+		}
+	}
+}
+
+// The zero Balancer is as one that was closed.
+func TestBalancer_OfZeroValueIsClosed(t *testing.T) {
+	var b dispatch.Balancer
+	body := &source{Reader: strings.NewReader("x")}
+	_, err := do(&b, newRequest(t, http.MethodPut, body))
+	if failure := requireCallError(t, err); !errors.Is(err, dispatch.ErrClosed) || failure.Attempts != 0 || body.closes.Load() != 1 {
+		t.Errorf("RoundTrip: %v; the body was closed %d times", err, body.closes.Load())
+	}
+	for change, err := range map[string]error{"Update": b.Update(nil), "SetStatus": b.SetStatus("a", poise.Ready)} {
+		if !errors.Is(err, dispatch.ErrClosed) {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	b.CloseIdleConnections()
+	if len(b.Endpoints()) != 0 || b.PublishError() != nil || b.Close() != nil {
+		t.Error("it is not as if closed")
 	}
 }
 

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"net/http"
+	"reflect"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -21,8 +22,8 @@ type Config struct {
 	// retries off. It counts attempts, not endpoints: after an error a call may go
 	// back to an endpoint when no other is left.
 	Attempts int
-	// AttemptTimeout bounds each attempt from admission to the response header.
-	// The body may take as long as the caller's context allows. A request body whose
+	// AttemptTimeout bounds each attempt from admission to the response header, and
+	// so with the upload of the request body. The response body may take as long as the caller's context allows. A request body whose
 	// Read blocks is closed; one that blocks even so holds the attempt. 0 or more; 0
 	// sets no bound.
 	AttemptTimeout time.Duration
@@ -41,7 +42,8 @@ type Config struct {
 	// whoever ended the attempt; after a cancellation that is nobody. nil: nobody is
 	// told.
 	Observe func(Event)
-	// Explain picks the calls whose Events carry the Decision. nil: none.
+	// Explain picks the calls whose Events and CallError carry the Decision. nil:
+	// none.
 	Explain func(*http.Request) bool
 	// Seed makes the jitter of backoffs replay. 0 is no seed.
 	Seed uint64
@@ -106,7 +108,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Classify = Classify
 	}
 	switch {
-	case c.Policy == nil:
+	case isNil(c.Policy):
 		return c, &poise.FieldError{Field: "Policy", Value: nil, Err: ErrMissing}
 	case c.Attempts < 1:
 		return c, outOfRange("Attempts", c.Attempts)
@@ -129,4 +131,14 @@ func defaultTo[T comparable](v, def T) T {
 
 func outOfRange(field string, value any) error {
 	return &poise.FieldError{Field: field, Value: value, Err: ErrOutOfRange}
+}
+
+// isNil reports whether an interface holds nothing, or a nil pointer or function,
+// of which no method could be called.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	value := reflect.ValueOf(v)
+	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
 }

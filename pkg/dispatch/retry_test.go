@@ -385,6 +385,42 @@ func TestBalancer_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestCallError_BearsTheLastDecision(t *testing.T) {
+	explain := false
+	cfg := dispatch.Config{
+		Explain:    func(*http.Request) bool { return explain },
+		Quarantine: dispatch.QuarantineConfig{Off: true},
+	}
+	b := newBalancer(t, cfg, answering(200))
+	if err := b.SetStatus("a", poise.Draining); err != nil {
+		t.Fatal(err)
+	}
+	failed := newBalancer(t, cfg, failing(errBroken), failing(errBroken))
+	malformed := newRequest(t, http.MethodGet, nil)
+	malformed.Header = nil
+	for _, row := range []struct {
+		name     string
+		b        *dispatch.Balancer
+		req      *http.Request
+		contains string // empty: no decision
+	}{
+		{"refused before it is sent", b, newRequest(t, http.MethodGet, nil), "no eligible candidate"},
+		{"failed everywhere", failed, newRequest(t, http.MethodGet, nil), "tried before"},
+		{"nothing was picked", b, malformed, ""},
+	} {
+		for _, explain = range []bool{false, true} {
+			_, err := do(row.b, row.req)
+			decision := requireCallError(t, err).Decision
+			if wanted := explain && row.contains != ""; (decision != nil) != wanted {
+				t.Errorf("%s: explained %t, want %t", row.name, !wanted, wanted)
+			}
+			if decision != nil && !strings.Contains(decision.String(), row.contains) {
+				t.Errorf("%s: the explanation is %s", row.name, decision)
+			}
+		}
+	}
+}
+
 func TestCallError_TellsWhatAndWhere(t *testing.T) {
 	failure := &dispatch.CallError{Err: poise.ErrNoEligible}
 	if text := failure.Error(); text != "dispatch: not sent: poise: no eligible candidate" {
@@ -469,6 +505,14 @@ func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 	if status, err := do(b, sound); status != 200 {
 		t.Errorf("a sound request: got %d, %v", status, err)
 	}
+}
+
+// Claim: Every call returns a response or a CallError.
+func TestBalancer_RefusesNoRequest(t *testing.T) {
+	b := newBalancer(t, dispatch.Config{}, answering(200))
+	_, err := b.RoundTrip(nil)
+	requireCallError(t, err)
+	requireField(t, err, "Request", dispatch.ErrBadRequest)
 }
 
 // What net/http refuses by itself must be refused before an endpoint is blamed.
