@@ -1,13 +1,7 @@
 package dispatch
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
-	"reflect"
-	"slices"
-	"strings"
-	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -69,52 +63,6 @@ type Balancer struct {
 	done chan struct{} // closed when the goroutine has ended
 }
 
-// published is what calls read: a picker and the members its View was made of.
-type published struct {
-	view    *poise.View
-	picker  poise.Picker
-	members []*member
-	closed  bool
-}
-
-// member is one endpoint as one publication has it. It is immutable: a change of
-// weight or status makes another member of the same life.
-type member struct {
-	Member
-	*life
-	// said is the operator's word by SetStatus; Ready if there is none.
-	said poise.Status
-}
-
-// life is what one incarnation of an endpoint keeps as long as it lasts.
-type life struct {
-	incarnation uint64
-	slots       *Slots
-	quarantine  *Quarantine
-	closed      syncx.Bool // the endpoint was closed
-}
-
-// status returns the operator's word, or what the list says where there is none.
-func (m *member) status() poise.Status {
-	if m.said != poise.Ready {
-		return m.said
-	}
-	return m.Status
-}
-
-// Sample returns the member as policies see it.
-func (m *member) Sample() poise.Sample {
-	s := poise.Sample{
-		ID: m.ID, Incarnation: m.incarnation, Weight: m.Weight, Status: m.status(),
-		Priority: m.Priority, Locality: m.Locality, LocalityWeight: m.LocalityWeight,
-		Load: m.slots.InFlight(),
-	}
-	if m.quarantine.Aside() {
-		s.Excluded = poise.ExcludedSetAside
-	}
-	return s
-}
-
 // load returns what calls read. A Balancer that New did not make is as if closed.
 func (b *Balancer) load() *published {
 	if current := b.current.Load(); current != nil {
@@ -122,11 +70,6 @@ func (b *Balancer) load() *published {
 	}
 	return &neverOpen
 }
-
-var neverOpen = published{closed: true}
-
-// publishAgain is how long after a failed publication the next one is tried.
-const publishAgain = time.Second
 
 // New returns a Balancer over cfg.Members, or a [poise.FieldError].
 func New(cfg Config) (*Balancer, error) {
@@ -159,210 +102,6 @@ func New(cfg Config) (*Balancer, error) {
 	}
 	go b.control()
 	return b, nil
-}
-
-// Update makes the endpoints equal to the list. Endpoints that are not in it get
-// no new calls and are closed when their last call has ended; until then their
-// Endpoint values are refused in a list. On an error nothing has changed, and the
-// endpoints of the list stay the caller's.
-func (b *Balancer) Update(list []Member) error {
-	removed, err := b.update(list)
-	// Removing may call Endpoint.Close, which is not ours: under no lock.
-	for _, m := range removed {
-		m.slots.Remove()
-	}
-	return err
-}
-
-// update publishes the list and returns the members that are no longer in it.
-func (b *Balancer) update(list []Member) (removed []*member, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.load().closed {
-		return nil, ErrClosed
-	}
-	known := make(map[string]*member, len(b.members))
-	owners := make(map[Endpoint]owner, len(b.members))
-	for _, m := range b.members {
-		known[m.ID], owners[m.Endpoint] = m, owner{id: m.ID}
-	}
-	b.leaving = slices.DeleteFunc(b.leaving, func(m *member) bool { return m.closed.Load() })
-	for _, m := range b.leaving {
-		owners[m.Endpoint] = owner{m.ID, true}
-	}
-	incarnations := b.incarnations
-	members := make([]*member, len(list))
-	for i, spec := range list {
-		if err := checkEndpoint(i, spec, owners); err != nil {
-			return nil, err
-		}
-		owners[spec.Endpoint] = owner{id: spec.ID}
-		if members[i], err = b.incarnate(i, spec, known[spec.ID], &incarnations); err != nil {
-			return nil, err
-		}
-	}
-	next, err := b.prepare(members)
-	if err != nil {
-		return nil, err
-	}
-	kept := make(map[*life]bool, len(members))
-	for _, m := range members {
-		kept[m.life] = true
-		setDrain(m)
-	}
-	for _, m := range b.members {
-		if !kept[m.life] {
-			removed = append(removed, m)
-			m.quarantine.Retire()
-		}
-	}
-	b.leaving = append(b.leaving, removed...)
-	b.ward.Resize(uint32(len(members)))
-	if b.ward.overfull() {
-		b.poke()
-	}
-	b.incarnations, b.members = incarnations, members
-	b.publish(next)
-	return removed, nil
-}
-
-// owner is the identity that an Endpoint value belongs to.
-type owner struct {
-	id      string
-	leaving bool // it was removed, and its life has not ended
-}
-
-// checkEndpoint refuses an endpoint that is missing, that cannot be told from
-// others, or that another identity or another life has.
-func checkEndpoint(i int, spec Member, owners map[Endpoint]owner) error {
-	refuse := func(value any, err error) error {
-		return &poise.FieldError{Field: fmt.Sprintf("members[%d].Endpoint", i), Value: value, Err: err}
-	}
-	switch {
-	case isNil(spec.Endpoint):
-		return refuse(nil, ErrMissing)
-	case !reflect.ValueOf(spec.Endpoint).Comparable():
-		return refuse(fmt.Sprintf("%T", spec.Endpoint), ErrNotComparable)
-	}
-	if of, used := owners[spec.Endpoint]; used && (of.leaving || of.id != spec.ID) {
-		return refuse(of.id, ErrSharedEndpoint)
-	}
-	return nil
-}
-
-// incarnate returns the member of entry i of a list: the same incarnation if the
-// known member of that identity has the same endpoint, else a new one.
-func (b *Balancer) incarnate(i int, spec Member, known *member, incarnations *uint64) (*member, error) {
-	if known != nil && known.Endpoint == spec.Endpoint {
-		if known.Limit != spec.Limit {
-			return nil, &poise.FieldError{Field: fmt.Sprintf("members[%d].Limit", i), Value: spec.Limit, Err: ErrFixedLimit}
-		}
-		return &member{spec, known.life, known.said}, nil
-	}
-	*incarnations++
-	endpoint := spec.Endpoint
-	l := &life{incarnation: *incarnations, quarantine: b.ward.Quarantine()}
-	l.slots = NewSlots(spec.Limit, func() {
-		defer l.closed.Store(true)
-		closeQuietly(endpoint)
-	})
-	return &member{spec, l, poise.Ready}, nil
-}
-
-func setDrain(m *member) {
-	if m.status() == poise.Draining {
-		m.slots.Drain()
-	} else {
-		m.slots.Resume()
-	}
-}
-
-// prepare makes a View and a Picker of the members.
-func (b *Balancer) prepare(members []*member) (*published, error) {
-	candidates := make([]poise.Candidate, len(members))
-	for i, m := range members {
-		candidates[i] = m
-	}
-	view, err := poise.NewView(candidates)
-	if err != nil {
-		return nil, asMembers(err)
-	}
-	picker, err := compile(b.cfg.Policy, view)
-	if err != nil {
-		return nil, err
-	}
-	return &published{view: view, picker: picker, members: members}, nil
-}
-
-// asMembers returns the error of a View in the words of the list it was made of.
-func asMembers(err error) error {
-	refused, ok := errors.AsType[*poise.FieldError](err)
-	if !ok {
-		return err
-	}
-	field, _ := strings.CutPrefix(refused.Field, "candidates")
-	return &poise.FieldError{Field: "members" + field, Value: refused.Value, Err: refused.Err}
-}
-
-// compile has the policy prepare the view. A panic becomes an error: it may be the
-// view's fault, and must end neither the process nor the following of changes.
-func compile(policy poise.Policy, view *poise.View) (picker poise.Picker, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %v", ErrPolicyPanic, v)
-		}
-	}()
-	picker, err = policy.Prepare(view)
-	if err == nil && picker == nil {
-		err = errNoPicker
-	}
-	return picker, err
-}
-
-// errNoPicker is the error of a policy that breaks the rules of poise.Policy.
-var errNoPicker = errors.New("dispatch: policy returned neither picker nor error")
-
-// publish makes calls see it. Requires mu.
-func (b *Balancer) publish(next *published) {
-	b.current.Store(next)
-	b.publishErr = nil
-}
-
-// SetStatus is the operator's word on one endpoint. Draining lets its calls end
-// and admits no new ones; Unavailable admits none either. Both hold for this
-// incarnation of the endpoint, whatever Update says of its status, until Ready
-// takes the word back: then the status of the list applies, at once. On an error
-// nothing has changed.
-func (b *Balancer) SetStatus(id string, status poise.Status) error {
-	if status > poise.Unavailable {
-		return &poise.FieldError{Field: "status", Value: status, Err: poise.ErrInvalidStatus}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.load().closed {
-		return ErrClosed
-	}
-	members := make([]*member, len(b.members))
-	found := -1
-	for i, m := range b.members {
-		members[i] = m
-		if m.ID == id {
-			changed := *m
-			changed.said = status
-			members[i], found = &changed, i
-		}
-	}
-	if found < 0 {
-		return &poise.FieldError{Field: "id", Value: id, Err: ErrUnknownEndpoint}
-	}
-	next, err := b.prepare(members)
-	if err != nil {
-		return err
-	}
-	setDrain(members[found])
-	b.members = members
-	b.publish(next)
-	return nil
 }
 
 // EndpointState is one endpoint as it stands.
@@ -430,63 +169,6 @@ func (b *Balancer) Close() error {
 		<-b.done
 	}
 	return nil
-}
-
-// poke tells the goroutine that a quarantine has changed. It never waits.
-func (b *Balancer) poke() {
-	select {
-	case b.kick <- struct{}{}:
-	default: // it will look anyway
-	}
-}
-
-// control keeps the published picker in step with the quarantines, off the
-// request path: it publishes when an endpoint was set aside and when its time is
-// over.
-func (b *Balancer) control() {
-	defer close(b.done)
-	timer := time.NewTimer(publishAgain)
-	timer.Stop()
-	defer timer.Stop()
-	for {
-		select {
-		case <-b.stop:
-			return
-		case <-b.kick:
-		case <-timer.C:
-		}
-		if wait := b.refresh(time.Now()); wait > 0 {
-			timer.Reset(wait)
-		}
-	}
-}
-
-// refresh ends the quarantines that are over, publishes, and returns when to look
-// again; 0 for not before the next poke.
-func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.load().closed {
-		return 0
-	}
-	for _, m := range b.members {
-		if b.ward.overfull() { // Update has left too few who serve
-			m.quarantine.release()
-		}
-		if left := m.quarantine.Return(now); left > 0 && (wait == 0 || left < wait) {
-			wait = left
-		}
-	}
-	next, err := b.prepare(b.members)
-	if err != nil {
-		b.publishErr = err
-		if wait == 0 || wait > publishAgain {
-			wait = publishAgain
-		}
-		return wait
-	}
-	b.publish(next)
-	return wait
 }
 
 var _ http.RoundTripper = (*Balancer)(nil)
