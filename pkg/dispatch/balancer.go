@@ -32,6 +32,8 @@ import (
 //   - A health change that cannot be published leaves the last good picker serving, and is tried again.
 //   - A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
 //   - A panic of a callback or a policy during a call leaves no slot held.
+//   - ObserveState is told of every endpoint whose Reason a publication changed, in the order of publications.
+//   - ObserveState never runs beside itself, holds no lock, and may call every method of the Balancer.
 //   - Close ends the Balancer's goroutine; calls in flight go on.
 //
 // # Cost
@@ -57,6 +59,9 @@ type Balancer struct {
 	leaving      []*member // removed, and perhaps not closed yet
 	incarnations uint64
 	publishErr   error
+	untold       []EndpointState // changes that ObserveState was not told of
+	telling      bool            // somebody tells it
+	tellsItself  bool            // the Balancer's goroutine tells it
 
 	kick chan struct{} // a quarantine has changed
 	stop chan struct{} // closed by Close
@@ -104,32 +109,6 @@ func New(cfg Config) (*Balancer, error) {
 	return b, nil
 }
 
-// EndpointState is one endpoint as it stands.
-type EndpointState struct {
-	_ struct{}
-	// ID is the identity, and Incarnation the number of its present life.
-	ID          string
-	Incarnation uint64
-	// Reason is why it gets no new calls; poise.NotExcluded if it does.
-	Reason poise.Reason
-	// InFlight is how many calls it holds, and Limit how many it may; 0 is no
-	// limit.
-	InFlight, Limit uint64
-}
-
-// Endpoints returns the state of every endpoint, in the order of the list.
-func (b *Balancer) Endpoints() []EndpointState {
-	current := b.load()
-	states := make([]EndpointState, len(current.members))
-	for i, m := range current.members {
-		states[i] = EndpointState{
-			ID: m.ID, Incarnation: m.incarnation, Reason: current.view.Reason(i),
-			InFlight: m.slots.InFlight().Current(), Limit: m.slots.InFlight().Limit(),
-		}
-	}
-	return states
-}
-
 // PublishError returns why the last change of health could not be published, or
 // nil. The last good picker serves meanwhile, and publication is tried again.
 func (b *Balancer) PublishError() error {
@@ -149,7 +128,8 @@ func (b *Balancer) CloseIdleConnections() {
 }
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
-// when its last call has ended. A second Close does nothing.
+// when its last call has ended. It waits for the Balancer's goroutine to end, but
+// for one that tells Config.ObserveState. A second Close does nothing.
 func (b *Balancer) Close() error {
 	b.mu.Lock()
 	closed := b.load().closed
@@ -159,13 +139,15 @@ func (b *Balancer) Close() error {
 		b.publish(&published{closed: true})
 		close(b.stop)
 	}
+	// ObserveState may call Close on the goroutine that Close would wait for.
+	wait := b.done != nil && !b.tellsItself
 	b.mu.Unlock()
 	if !closed {
 		for _, m := range members {
 			m.slots.Remove()
 		}
 	}
-	if b.done != nil {
+	if wait {
 		<-b.done
 	}
 	return nil

@@ -42,6 +42,13 @@ type Config struct {
 	// whoever ended the attempt; after a cancellation that is nobody. nil: nobody is
 	// told.
 	Observe func(Event)
+	// ObserveState is told of every endpoint whose Reason a publication changed, in
+	// the order of publications, one call after the other and under no lock, on the
+	// goroutine of a change. An endpoint that was not in the list before counts as
+	// not excluded; of those that leave it nothing is told, nor by New. It may call
+	// the Balancer: what that changes is told next. Endpoints may come back late from
+	// quarantine while it runs. A panic of it is dropped. nil: nobody is told.
+	ObserveState func(EndpointState)
 	// Explain picks the calls whose Events and CallError carry the Decision. nil:
 	// none.
 	Explain func(*http.Request) bool

@@ -70,6 +70,7 @@ var errNoPicker = errors.New("dispatch: policy returned neither picker nor error
 
 // publish makes calls see it. Requires mu.
 func (b *Balancer) publish(next *published) {
+	b.note(next)
 	b.current.Store(next)
 	b.publishErr = nil
 }
@@ -97,9 +98,11 @@ func (b *Balancer) control() {
 		case <-b.kick:
 		case <-timer.C:
 		}
-		if wait := b.refresh(time.Now()); wait > 0 {
+		wait := b.refresh(time.Now())
+		if wait > 0 {
 			timer.Reset(wait)
 		}
+		b.tell(true)
 	}
 }
 

@@ -57,6 +57,7 @@ func (b *Balancer) Update(list []Member) error {
 	for _, m := range removed {
 		m.slots.Remove()
 	}
+	b.tell(false)
 	return err
 }
 
@@ -169,6 +170,7 @@ func setDrain(m *member) {
 // takes the word back: then the status of the list applies, at once. On an error
 // nothing has changed.
 func (b *Balancer) SetStatus(id string, status poise.Status) error {
+	defer b.tell(false) // after the lock
 	if status > poise.Unavailable {
 		return &poise.FieldError{Field: "status", Value: status, Err: poise.ErrInvalidStatus}
 	}
