@@ -47,6 +47,12 @@ const (
 	// RuleWalked: the key's place on the ring or in the table led to tried
 	// candidates first.
 	RuleWalked
+	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
+	// relation to its weight.
+	RuleLessOfTwoByWeight
+	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
+	// their weights, it was drawn first.
+	RuleTieOfTwoByWeight
 	rules
 )
 
@@ -55,6 +61,7 @@ var ruleNames = [rules]string{
 	"less loaded of two", "tie of two", "highest hash", "fallback without key",
 	"a custom rule", "best hash for its weight", "owner of the key", "spilled from the owner",
 	"next on the ring", "slot in the table", "next untried from the key's place",
+	"less loaded of two by weight", "tie of two by weight",
 }
 
 // String returns the rule in lower case.
@@ -89,6 +96,10 @@ type Decision struct {
 	// first; ComparedLen of them are set.
 	Compared    [2]Compared
 	ComparedLen int
+	// Scope is what a topology policy chose before an endpoint policy picked, or
+	// before it rejected; the zero value where none did. Of topology policies one
+	// inside another it is the outermost.
+	Scope ScopeChoice
 	// Generation is the number of the table that decided, counted by its policy
 	// from 1; 0 where no table decides.
 	Generation uint64
@@ -99,6 +110,35 @@ type Decision struct {
 	// room. Without it Owner means nothing.
 	Spilled bool
 	Owner   int
+}
+
+// ScopeChoice is the scope in which an endpoint policy picked.
+type ScopeChoice struct {
+	// Policy is the name of the topology policy.
+	Policy string
+	// Priority is the priority it chose.
+	Priority uint32
+	// Panic means that the priority panics: members that are not eligible were used
+	// as well, or the pick was rejected.
+	Panic bool
+	// Locality is the locality it chose, if it distinguishes them; LocalityWeight is
+	// the weight that was configured, and EffectiveWeight that weight times the
+	// available part in millionths. Both weights are 0 if it does not.
+	Locality        string
+	LocalityWeight  uint32
+	EffectiveWeight uint64
+}
+
+// String returns the choice in one line.
+func (s ScopeChoice) String() string {
+	text := fmt.Sprintf("%s chose priority %d", s.Policy, s.Priority)
+	if s.Panic {
+		text += " in panic"
+	}
+	if s.EffectiveWeight > 0 {
+		text += fmt.Sprintf(", locality %q of weight %d (effective %d)", s.Locality, s.LocalityWeight, s.EffectiveWeight)
+	}
+	return text
 }
 
 // Compared is one candidate and the figure it was compared by.
@@ -122,10 +162,13 @@ func (d Decision) String() string {
 	} else {
 		fmt.Fprintf(&b, "%s chose %s: %s", d.Policy, d.name(d.Chosen), d.Rule)
 	}
+	if d.Scope.Policy != "" {
+		fmt.Fprintf(&b, "\n  %s", d.Scope)
+	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
 	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
-		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
+		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c))
 	}
 	if d.Generation != 0 {
 		fmt.Fprintf(&b, "\n  by table %d of the policy", d.Generation)
@@ -152,12 +195,16 @@ func (d Decision) name(index int) string {
 	return s.ID
 }
 
-func (d Decision) figure(v uint64) string {
+func (d Decision) figure(c Compared) string {
 	switch d.Rule {
 	case RuleHighestHash, RuleWeightedHash:
-		return fmt.Sprintf("hash %016x", v)
+		return fmt.Sprintf("hash %016x", c.Figure)
 	case RuleRing, RuleTable, RuleWalked:
-		return fmt.Sprintf("place %d", v)
+		return fmt.Sprintf("place %d", c.Figure)
+	case RuleLessOfTwoByWeight, RuleTieOfTwoByWeight:
+		if s, err := d.View.Sample(c.Index); err == nil {
+			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)
+		}
 	}
-	return fmt.Sprintf("load %d", v)
+	return fmt.Sprintf("load %d", c.Figure)
 }
