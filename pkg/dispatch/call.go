@@ -97,20 +97,23 @@ func (c *call) send() (err error) {
 }
 
 // again admits another attempt and finds it a body. It reports whether it could.
-// A retry is spent last, so that a call which finds nobody spends none; settle
-// gives back what was admitted for nothing.
+// A call that finds nobody to go to gives its retry back.
 func (c *call) again() bool {
-	budget := c.balancer.budget
-	if budget.empty() || !c.replay() {
+	if !c.replay() {
 		return false
 	}
 	c.exclude(&c.tried, c.last.member)
 	if c.pending != nil {
 		c.exclude(&c.spent, c.last.member)
 	}
+	if !c.balancer.budget.Spend() {
+		return false
+	}
 	var err error
-	c.next, err = c.admit()
-	return err == nil && budget.Spend()
+	if c.next, err = c.admit(); err != nil {
+		c.balancer.budget.refund()
+	}
+	return err == nil
 }
 
 // moveOn leaves the last attempt behind for the next one.
