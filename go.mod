@@ -3,12 +3,10 @@ module github.com/copyleftdev/poise-go
 go 1.26
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/leanovate/gopter v0.2.11
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/anishathalye/porcupine v1.3.1 // indirect
-	golang.org/x/text v0.14.0 // indirect
-)
+require golang.org/x/text v0.14.0 // indirect

@@ -88,10 +88,13 @@ func TestAfter_StartsWhereTheCallsLead(t *testing.T) {
 	}
 }
 
-func TestWidth_CountsCallsThatOverlap(t *testing.T) {
-	h := seq.History{write(0, 1, 0, 2), write(1, 1, 2, 3), write(2, 1, 4, 5)}
+func TestHistory_CountsCallsThatOverlap(t *testing.T) {
+	h := seq.History{write(0, 1, 0, 2), write(1, 1, 2, 6), write(2, 1, 3, 4), write(3, 1, 7, 8)}
 	if got := h.Width(); got != 2 {
 		t.Errorf("Width = %d, want 2", got)
+	}
+	if got := h.Overlapping(); got != 3 {
+		t.Errorf("Overlapping = %d, want 3", got)
 	}
 }
 
