@@ -51,6 +51,51 @@ func TestJudge_TakesEqualStampsAsOverlap(t *testing.T) {
 	}
 }
 
+// specifications are all that files name: those of the models, and those of here.
+func specifications() []seq.Spec {
+	all := []seq.Spec{
+		seq.Stream(streamOf(6)),
+		seq.Turns([]bool{true, false, true}, 0), seq.Turns([]bool{true, true, true}, 0),
+		seq.Leases(1), seq.Leases(2),
+		seq.Marks(),
+		seq.Slots(0), seq.Slots(1),
+		seq.Quarantine(1), seq.Quarantine(2),
+		seq.Budget(60, 1),
+		seq.Members(0b11),
+	}
+	for _, s := range []subject{generator, roundRobin, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, publication} {
+		all = append(all, s.spec)
+	}
+	return all
+}
+
+func named(t *testing.T, name string) seq.Spec {
+	for _, s := range specifications() {
+		if s.Name() == name {
+			return s
+		}
+	}
+	t.Fatalf("the specification %q is not among those of judge_test.go; add it", name)
+	return nil
+}
+
+// A history that went wrong once, and was put into testdata, keeps its verdict.
+func TestJudge_KeepsTheVerdictsOfKeptHistories(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no history is kept: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			k, err := Read(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			new(tally).judge(t, named(t, k.Spec), k.History, k.Verdict)
+		})
+	}
+}
+
 func TestRead_RefusesWhatIsNoHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.json")
 	if err := os.WriteFile(path, []byte(`{"history":[{"arg":{"float":1}}]}`), 0o600); err != nil {

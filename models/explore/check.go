@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
 // affordable is up to how many executions brute force confirms the reduction.
@@ -32,6 +34,10 @@ func Check[S any](t *testing.T, m Model[S]) {
 	t.Helper()
 	if schedule, yes := replayed(t); yes {
 		t.Run("replay="+schedule, func(t *testing.T) { replay(t, erase(m), schedule) })
+		return
+	}
+	if folder := os.Getenv(historiesVariable); folder != "" {
+		writeHistories(t, erase(m), folder)
 		return
 	}
 	check(t, erase(m))
@@ -100,6 +106,8 @@ type options struct {
 	script []int
 	dice   *dice
 	table  *table
+
+	histories bool // keep them
 }
 
 func run(p program, o options) *result {
@@ -107,6 +115,9 @@ func run(p program, o options) *result {
 		outcomes:  make(map[string]int),
 		failures:  make(map[string]failure),
 		sometimes: make([]bool, len(p.sometimes)),
+	}
+	if o.histories {
+		r.histories = make(map[string]seq.History)
 	}
 	if len(p.tasks) > maxTasks {
 		r.refused = refusal(fmt.Sprintf("more than %d tasks", maxTasks))
