@@ -207,6 +207,30 @@ func find(t *testing.T, p program, verdict string) {
 		return
 	}
 	t.Logf("model %s: %s after %d reduced executions; with %d preemptions: %s", p.name, verdict, r.executions+r.redundant, budget, least.schedule)
+	confirmed := confirm(t, p, verdict)
+	t.Logf("counts: planted-bugs=1 confirmed-by-brute-force=%d", confirmed)
+}
+
+// confirm looks for a planted bug by brute force in its own order and without a
+// bound of preemptions, unless that takes too long. It returns how many were
+// confirmed.
+func confirm(t *testing.T, p program, verdict string) int {
+	t.Helper()
+	if about := estimate(p); about > 3*affordable {
+		t.Logf("model %s: not confirmed without a bound of preemptions, which would take about %.1g executions", p.name, about)
+		return 0
+	}
+	p.bounds.Executions = affordable
+	r := run(p, options{budget: -1, stopAt: verdict})
+	if _, found := r.failures[verdict]; found {
+		return 1
+	}
+	if r.exhausted {
+		t.Errorf("model %s: brute force did not find the planted bug in %d executions, which are all there are", p.name, r.executions)
+	} else {
+		t.Logf("model %s: not confirmed without a bound of preemptions within %d executions", p.name, r.executions)
+	}
+	return 0
 }
 
 // explain returns the table of the failure with the fewest preemptions, and how
