@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -136,15 +137,20 @@ func check(t *testing.T, p program) {
 	reduced := run(p, options{reduce: true, budget: -1})
 	report(t, p, "reduced", reduced)
 	if raceBuild || t.Failed() {
+		t.Logf("counts: race-executions=%d", reduced.executions)
 		return
 	}
+	t.Logf("counts: models=1 executions=%d redundant=%d outcomes=%d max-steps=%d",
+		reduced.executions, reduced.redundant, len(reduced.outcomes), reduced.steps)
 	for i, s := range p.sometimes {
 		if !reduced.sometimes[i] {
 			t.Errorf("model %s: sometimes %s: no state in which it holds was reached", p.name, s.name)
 		}
 	}
-	if about := estimate(p); about > 3*affordable {
+	about := estimate(p)
+	if about > 3*affordable {
 		t.Logf("model %s: brute force would take about %.1g executions and was not run", p.name, about)
+		tableRow(t, p, reduced, about, true)
 		return
 	}
 	b := p
@@ -152,10 +158,29 @@ func check(t *testing.T, p program) {
 	brute := run(b, options{budget: -1})
 	if _, over := brute.failures["executions"]; over {
 		t.Logf("model %s: brute force takes more than %d executions and was not run to its end", p.name, affordable)
+		tableRow(t, p, reduced, about, true)
 		return
 	}
 	report(t, p, "brute force", brute)
 	compare(t, p, reduced, brute)
+	t.Logf("counts: brute-force-executions=%d", brute.executions)
+	tableRow(t, p, reduced, float64(brute.executions), false)
+}
+
+// tableRow prints the model's row in the table of models.
+func tableRow(t *testing.T, p program, reduced *result, brute float64, estimated bool) {
+	t.Helper()
+	b, err := json.Marshal(struct {
+		Name       string  `json:"name"`
+		Reduced    int     `json:"reduced"`
+		BruteForce float64 `json:"brute_force"`
+		Estimated  bool    `json:"estimated"`
+		Outcomes   int     `json:"outcomes"`
+	}{p.name, reduced.executions, brute, estimated, len(reduced.outcomes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("model: %s", b)
 }
 
 // report fails the test for every verdict, and logs the figures.
