@@ -1,5 +1,7 @@
 //go:build interleave && !race
 
+//lint:file-ignore SA2001 what is tested is the lock, whatever it guards
+
 package explore
 
 import (
