@@ -238,8 +238,8 @@ func (f *GoFile) lines(group *ast.CommentGroup) []docLine {
 	return lines
 }
 
-// isDirective reports whether the text after // is an order to a tool, such as
-// go:embed, and not a sentence.
+// isDirective reports whether the text after // is an order to a tool and not a
+// sentence, as the line that embeds a file is.
 func isDirective(text string) bool {
 	word, rest, found := strings.Cut(text, ":")
 	return found && word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz0123456789") == "" &&

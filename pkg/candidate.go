@@ -4,7 +4,7 @@ package poise
 //
 // # Contract
 //
-//   - NewView asks each Candidate for its Sample exactly once.
+//   - NewView asks each Candidate for its Sample exactly once, or at most once if it refuses.
 //
 // # Cost
 //
@@ -37,7 +37,7 @@ type Sample struct {
 	Status Status
 	// Excluded leaves a Ready candidate out for a reason of its own, such as an
 	// open circuit; zero value NotExcluded. Where Status is not Ready, the status
-	// is the reason.
+	// is the reason; ExcludedDraining is the same as the Status Draining.
 	Excluded Reason
 	// Priority orders groups of candidates: lower first, gaps allowed.
 	Priority uint32
@@ -58,12 +58,13 @@ type Sample struct {
 func (s Sample) Sample() Sample { return s }
 
 // reason is why the sample is not eligible. A status that is not Ready wins over
-// Excluded: draining is never undone, nor hidden, by a health signal.
+// Excluded, and draining, whoever says it, over all: it is never undone, nor
+// hidden, by a health signal.
 func (s *Sample) reason() Reason {
-	switch s.Status {
-	case Draining:
+	switch {
+	case s.Status == Draining || s.Excluded == ExcludedDraining:
 		return ExcludedDraining
-	case Unavailable:
+	case s.Status == Unavailable:
 		return ExcludedUnavailable
 	}
 	return s.Excluded

@@ -33,13 +33,28 @@ const (
 	// RuleCustom: a rule that is not in this list, of a policy that is not this
 	// library's.
 	RuleCustom
+	// RuleWeightedHash: its hash with the key was the best for its weight.
+	RuleWeightedHash
+	// RuleOwner: the key belongs to it, and it had room.
+	RuleOwner
+	// RuleSpilled: the owner of the key had no room, and of those with room it was
+	// the best.
+	RuleSpilled
+	// RuleRing: the next point on the ring was its own.
+	RuleRing
+	// RuleTable: the slot of the key in the table was its own.
+	RuleTable
+	// RuleWalked: the key's place on the ring or in the table led to tried
+	// candidates first.
+	RuleWalked
 	rules
 )
 
 var ruleNames = [rules]string{
 	"none", "only one left", "its turn", "drawn at random", "least load",
 	"less loaded of two", "tie of two", "highest hash", "fallback without key",
-	"a custom rule",
+	"a custom rule", "best hash for its weight", "owner of the key", "spilled from the owner",
+	"next on the ring", "slot in the table", "next untried from the key's place",
 }
 
 // String returns the rule in lower case.
@@ -74,19 +89,30 @@ type Decision struct {
 	// first; ComparedLen of them are set.
 	Compared    [2]Compared
 	ComparedLen int
+	// Generation is the number of the table that decided, counted by its policy
+	// from 1; 0 where no table decides.
+	Generation uint64
+	// Capacity is how much load the bounded-load rule allowed the chosen candidate;
+	// 0 where that rule was not asked.
+	Capacity uint64
+	// Spilled says that the key belongs to another candidate, Owner, which had no
+	// room. Without it Owner means nothing.
+	Spilled bool
+	Owner   int
 }
 
 // Compared is one candidate and the figure it was compared by.
 type Compared struct {
 	// Index is the candidate's.
 	Index int
-	// Figure is its load, or its hash with the key.
+	// Figure is its load, its hash with the key, its place on the ring, or a slot of
+	// the table; the rule tells which.
 	Figure uint64
 }
 
 // String explains the decision in a few lines of text: what was chosen and by
 // which rule, what was compared, and who was left out for what reason.
-func (d *Decision) String() string {
+func (d Decision) String() string {
 	if d.View == nil {
 		return "no decision"
 	}
@@ -98,8 +124,17 @@ func (d *Decision) String() string {
 	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
-	for _, c := range d.Compared[:d.ComparedLen] {
+	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
 		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
+	}
+	if d.Generation != 0 {
+		fmt.Fprintf(&b, "\n  by table %d of the policy", d.Generation)
+	}
+	if d.Capacity != 0 {
+		fmt.Fprintf(&b, "\n  allowed a load under %d", d.Capacity)
+	}
+	if d.Spilled {
+		fmt.Fprintf(&b, "\n  the key belongs to %s", d.name(d.Owner))
 	}
 	for i := range d.View.samples {
 		if reason := d.View.Reason(i); reason != NotExcluded {
@@ -109,7 +144,7 @@ func (d *Decision) String() string {
 	return b.String()
 }
 
-func (d *Decision) name(index int) string {
+func (d Decision) name(index int) string {
 	s, err := d.View.Sample(index)
 	if err != nil {
 		return "?"
@@ -117,9 +152,12 @@ func (d *Decision) name(index int) string {
 	return s.ID
 }
 
-func (d *Decision) figure(v uint64) string {
-	if d.Rule == RuleHighestHash {
+func (d Decision) figure(v uint64) string {
+	switch d.Rule {
+	case RuleHighestHash, RuleWeightedHash:
 		return fmt.Sprintf("hash %016x", v)
+	case RuleRing, RuleTable, RuleWalked:
+		return fmt.Sprintf("place %d", v)
 	}
 	return fmt.Sprintf("load %d", v)
 }

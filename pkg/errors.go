@@ -61,8 +61,18 @@ var (
 	ErrInconsistentTopology = errors.New("poise: one locality has two weights")
 	// ErrNotAscending means a list of indices is not strictly ascending.
 	ErrNotAscending = errors.New("poise: indices must be strictly ascending")
-	// ErrTooMany means more candidates than a View can hold.
+	// ErrTooMany means more candidates than a View, or the table of a policy, can
+	// hold.
 	ErrTooMany = errors.New("poise: too many candidates")
+	// ErrTooManyPoints means the weights of the candidates ask for more points than
+	// the ring may have.
+	ErrTooManyPoints = errors.New("poise: too many points for the ring")
+	// ErrTooSmall means a setting below its range.
+	ErrTooSmall = errors.New("poise: setting is too small")
+	// ErrTooLarge means a setting above its range.
+	ErrTooLarge = errors.New("poise: setting is too large")
+	// ErrNotPrime means a table size that is not prime.
+	ErrNotPrime = errors.New("poise: table size must be prime")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )
@@ -79,7 +89,16 @@ type FieldError struct {
 }
 
 // Error returns the sentinel's text, the field and the value.
-func (e *FieldError) Error() string { return fmt.Sprintf("%v: %s is %#v", e.Err, e.Field, e.Value) }
+func (e *FieldError) Error() string {
+	format := "%v: %s is %v"
+	switch e.Value.(type) {
+	case string:
+		format = "%v: %s is %q"
+	case Status, Reason:
+		format = "%v: %s is %d" // an unknown one has no name
+	}
+	return fmt.Sprintf(format, e.Err, e.Field, e.Value)
+}
 
 // Unwrap returns the sentinel.
 func (e *FieldError) Unwrap() error { return e.Err }

@@ -89,7 +89,7 @@ func unitLog(hash uint64) float64 {
 		sum = float64(sum + float64(term/float64(2*i+1)))
 		term = float64(term * square)
 	}
-	return float64(2*sum) - float64(float64(53-exponent)*math.Ln2)
+	return float64(float64(2*sum) - float64(float64(53-exponent)*math.Ln2))
 }
 
 // Less reports whether a challenger's (score, hash) beats the holder's: smaller

@@ -7,7 +7,7 @@ import "github.com/copyleftdev/poise-go/pkg/internal/syncx"
 // Tried names the candidates that one call has already used, so that a retry or
 // a hedge goes elsewhere.
 //
-// The zero value and nil name none.
+// The zero value names none, and so does nil, to which nothing can be added.
 //
 // # Contract
 //
@@ -30,7 +30,7 @@ type Tried struct {
 	// count is stored after the entry it makes visible; readers load it first.
 	count  syncx.Uint32
 	inline [4]incarnation
-	// more holds the entries beyond inline; it is replaced, never changed.
+	// more holds the entries beyond inline; what was published never changes.
 	more syncx.Pointer[[]incarnation]
 }
 
@@ -57,7 +57,7 @@ func (t *Tried) Add(id string, number uint64) bool {
 		if old := t.more.Load(); old != nil {
 			more = *old
 		}
-		more = append(more[:len(more):len(more)], entry)
+		more = append(more, entry) // who reads the old slice reads no further than its end
 		t.more.Store(&more)
 	}
 	t.count.Store(uint32(n + 1))

@@ -25,13 +25,14 @@ import (
 //   - Index of a Selection made on another View answers ErrForeignSelection.
 //   - A Selection made on a scope resolves on the View the scope came from.
 //   - A scope has exactly the given members eligible, and refuses a draining member and an ineligible one that opted out of panic.
-//   - NextEligible finds the first eligible candidate at or after an index, going round.
+//   - NextEligible gives the position of the first eligible candidate at or after an index, going round.
 //
 // # Cost
 //
-// NewView is O(n) time and memory, with a fixed number of allocations for the
-// columns whatever n is. Every other method is O(1) and allocates nothing, but
-// for Scope, which is O(n), and Untried, which is O(tried).
+// NewView is O(n) time and memory. It allocates each column once, whatever n is,
+// and a map of identities that grows by less than one allocation per 256
+// candidates. Every other method is O(1) and allocates nothing, but for Scope and
+// CheckLoad, which are O(n), and Untried, which is O(tried).
 //
 // # Concurrency
 //
@@ -130,20 +131,34 @@ func checkLocalities(samples []Sample) error {
 		priority uint32
 		locality string
 	}
-	weights := map[zone]Weight{}
-	var last zone
-	var lastWeight Weight
+	// The first candidates of the first zones: most Views have few zones, and
+	// comparing with them is several times faster than hashing.
+	var few [8]*Sample
+	known := 0
+	more := map[zone]Weight{}
+next:
 	for i := range samples {
 		s := &samples[i]
-		at := zone{s.Priority, s.Locality}
-		if i > 0 && at == last && s.LocalityWeight == lastWeight {
-			continue // most Views have long runs of one zone
+		for _, first := range few[:known] {
+			if first.Priority == s.Priority && first.Locality == s.Locality {
+				if first.LocalityWeight != s.LocalityWeight {
+					return fieldError(i, "LocalityWeight", s.LocalityWeight.Value(), ErrInconsistentTopology)
+				}
+				continue next
+			}
 		}
-		if known, seen := weights[at]; seen && known != s.LocalityWeight {
+		if known < len(few) {
+			few[known] = s
+			known++
+			continue
+		}
+		at := zone{s.Priority, s.Locality}
+		weight, seen := more[at]
+		if !seen {
+			more[at] = s.LocalityWeight
+		} else if weight != s.LocalityWeight {
 			return fieldError(i, "LocalityWeight", s.LocalityWeight.Value(), ErrInconsistentTopology)
 		}
-		weights[at] = s.LocalityWeight
-		last, lastWeight = at, s.LocalityWeight
 	}
 	return nil
 }
@@ -352,7 +367,8 @@ func (v *View) Scope(members []int) (*View, error) {
 			return nil, field(ErrNotAscending)
 		}
 		s := &v.samples[i]
-		if s.Status == Draining || s.PanicOptOut && s.reason() != NotExcluded {
+		reason := s.reason()
+		if reason == ExcludedDraining || s.PanicOptOut && reason != NotExcluded {
 			return nil, field(ErrNotEligible)
 		}
 		eligible[k], last = uint32(i), i

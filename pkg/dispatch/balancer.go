@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -28,6 +29,9 @@ import (
 //   - A caller's cancellation and a request body that fails say nothing about the endpoint.
 //   - Update is all or nothing: after an error the endpoints and the picker are as before.
 //   - An endpoint that stays in the list keeps its load, its quarantine and its incarnation.
+//   - A health change that cannot be published leaves the last good picker serving, and is tried again.
+//   - A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
+//   - A panic of a callback or a policy during a call leaves no slot held.
 //   - Close ends the Balancer's goroutine; calls in flight go on.
 //
 // # Cost
@@ -124,58 +128,80 @@ func New(cfg Config) (*Balancer, error) {
 
 // Update makes the endpoints equal to the list. Endpoints that are not in it get
 // no new calls and are closed when their last call has ended. On an error nothing
-// has changed.
+// has changed, and the endpoints of the list stay the caller's.
 func (b *Balancer) Update(list []Member) error {
+	removed, err := b.update(list)
+	// Removing may call Endpoint.Close, which is not ours: under no lock.
+	for _, m := range removed {
+		m.slots.Remove()
+	}
+	return err
+}
+
+// update publishes the list and returns the members that are no longer in it.
+func (b *Balancer) update(list []Member) (removed []*member, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.current.Load().closed {
-		return ErrClosed
+		return nil, ErrClosed
 	}
-	members := make([]*member, len(list))
 	known := make(map[string]*member, len(b.members))
+	owners := make(map[Endpoint]string, len(b.members))
 	for _, m := range b.members {
-		known[m.ID] = m
+		known[m.ID], owners[m.Endpoint] = m, m.ID
 	}
 	incarnations := b.incarnations
+	members := make([]*member, len(list))
 	for i, spec := range list {
-		m, err := b.incarnate(i, spec, known[spec.ID], &incarnations)
-		if err != nil {
-			return err
+		if err := checkEndpoint(i, spec, owners); err != nil {
+			return nil, err
 		}
-		members[i] = m
+		owners[spec.Endpoint] = spec.ID
+		if members[i], err = b.incarnate(spec, known[spec.ID], &incarnations); err != nil {
+			return nil, err
+		}
 	}
 	next, err := b.prepare(members)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	// Admission first, publication second, so that no call which begins after
-	// this can reach an endpoint that was taken away.
 	kept := make(map[*Slots]bool, len(members))
 	for _, m := range members {
 		kept[m.slots] = true
 		setDrain(m)
 	}
-	previous := b.members
+	for _, m := range b.members {
+		if !kept[m.slots] {
+			removed = append(removed, m)
+		}
+	}
 	b.incarnations, b.members = incarnations, members
 	b.publish(next)
-	for _, m := range previous {
-		if !kept[m.slots] {
-			m.slots.Remove()
-		}
+	return removed, nil
+}
+
+// checkEndpoint refuses an endpoint that is missing, that cannot be told from
+// others, or that another identity has.
+func checkEndpoint(i int, spec Member, owners map[Endpoint]string) error {
+	refuse := func(value any, err error) error {
+		return &poise.FieldError{Field: fmt.Sprintf("members[%d].Endpoint", i), Value: value, Err: err}
+	}
+	value := reflect.ValueOf(spec.Endpoint)
+	switch {
+	case spec.Endpoint == nil, value.Kind() == reflect.Pointer && value.IsNil():
+		return refuse(nil, ErrMissing)
+	case !value.Comparable():
+		return refuse(value.Type().String(), ErrOutOfRange)
+	}
+	if owner, used := owners[spec.Endpoint]; used && owner != spec.ID {
+		return refuse(owner, ErrSharedEndpoint)
 	}
 	return nil
 }
 
 // incarnate returns the member of a list entry: the same incarnation if the
 // known member of that identity has the same endpoint, else a new one.
-func (b *Balancer) incarnate(i int, spec Member, known *member, incarnations *uint64) (*member, error) {
-	field := func(name string) string { return fmt.Sprintf("members[%d].%s", i, name) }
-	if spec.Endpoint == nil {
-		return nil, &poise.FieldError{Field: field("Endpoint"), Value: nil, Err: ErrMissing}
-	}
-	if !reflect.TypeOf(spec.Endpoint).Comparable() {
-		return nil, &poise.FieldError{Field: field("Endpoint"), Value: fmt.Sprintf("%T", spec.Endpoint), Err: ErrOutOfRange}
-	}
+func (b *Balancer) incarnate(spec Member, known *member, incarnations *uint64) (*member, error) {
 	if known != nil && known.Endpoint == spec.Endpoint {
 		return &member{spec, known.incarnation, known.slots, known.quarantine}, nil
 	}
@@ -185,7 +211,7 @@ func (b *Balancer) incarnate(i int, spec Member, known *member, incarnations *ui
 	}
 	*incarnations++
 	endpoint := spec.Endpoint
-	slots := NewSlots(spec.Limit, func() { _ = endpoint.Close() })
+	slots := NewSlots(spec.Limit, func() { closeQuietly(endpoint) })
 	return &member{spec, *incarnations, slots, quarantine}, nil
 }
 
@@ -207,12 +233,30 @@ func (b *Balancer) prepare(members []*member) (*published, error) {
 	if err != nil {
 		return nil, err
 	}
-	picker, err := b.cfg.Policy.Prepare(view)
+	picker, err := compile(b.cfg.Policy, view)
 	if err != nil {
 		return nil, err
 	}
 	return &published{view: view, picker: picker, members: members}, nil
 }
+
+// compile has the policy prepare the view. A panic becomes an error: it may be the
+// view's fault, and must end neither the process nor the following of changes.
+func compile(policy poise.Policy, view *poise.View) (picker poise.Picker, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v", ErrPolicyPanic, v)
+		}
+	}()
+	picker, err = policy.Prepare(view)
+	if err == nil && picker == nil {
+		err = errNoPicker
+	}
+	return picker, err
+}
+
+// errNoPicker is the error of a policy that breaks the rules of poise.Policy.
+var errNoPicker = errors.New("dispatch: policy returned neither picker nor error")
 
 // publish makes calls see it. Requires mu.
 func (b *Balancer) publish(next *published) {
@@ -271,7 +315,7 @@ func (b *Balancer) Endpoints() []EndpointState {
 	for i, m := range current.members {
 		states[i] = EndpointState{
 			ID: m.ID, Incarnation: m.incarnation, Reason: current.view.Reason(i),
-			InFlight: m.slots.InFlight().Current(), Limit: m.Limit,
+			InFlight: m.slots.InFlight().Current(), Limit: m.slots.InFlight().Limit(),
 		}
 	}
 	return states
@@ -330,6 +374,7 @@ func (b *Balancer) poke() {
 func (b *Balancer) control() {
 	defer close(b.done)
 	timer := time.NewTimer(publishAgain)
+	timer.Stop()
 	defer timer.Stop()
 	for {
 		select {
@@ -360,7 +405,10 @@ func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
 	next, err := b.prepare(b.members)
 	if err != nil {
 		b.publishErr = err
-		return publishAgain
+		if wait == 0 || wait > publishAgain {
+			wait = publishAgain
+		}
+		return wait
 	}
 	b.publish(next)
 	return wait

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 
+	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -13,21 +14,24 @@ import (
 // endpoint; it turns a panic of the reader into an error, since the transport
 // reads on a goroutine of its own, where a panic would end the process.
 type requestBody struct {
+	length  int64       // what the request promises; 0 or less promises nothing
+	unwatch func() bool // ends the watch of the context that calls abort; may be nil
+
 	mu syncx.Mutex
 	// Guarded by mu.
 	source  io.ReadCloser // nil once taken
+	read    int64         // bytes read so far
 	touched bool          // Read was called
+	reading bool          // Read is in the source
+	aborted bool          // the attempt was given up
 	closed  bool          // the endpoint closed it
 	settled bool          // no other attempt will want it: Close passes through
-	failure error         // what reading the source failed with
+	failure error         // what the source did wrong
 }
 
 // Read reads from the source.
 func (r *requestBody) Read(p []byte) (n int, err error) {
-	r.mu.Lock()
-	source := r.source
-	r.touched = true
-	r.mu.Unlock()
+	source := r.enter()
 	if source == nil {
 		return 0, http.ErrBodyReadAfterClose
 	}
@@ -35,35 +39,67 @@ func (r *requestBody) Read(p []byte) (n int, err error) {
 		if v := recover(); v != nil {
 			n, err = 0, fmt.Errorf("%w: %v", ErrBodyPanic, v)
 		}
-		if err != nil && err != io.EOF {
-			r.fail(err)
-		}
+		err = r.leave(n, err)
 	}()
 	return source.Read(p)
 }
 
-// fail notes what reading failed with. A read that fails because the endpoint has
-// closed the body meanwhile is the endpoint's doing, not the source's.
-func (r *requestBody) fail(err error) {
+// enter returns the source for a read; nil if there is nothing to read any more.
+func (r *requestBody) enter() io.Reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.closed {
+	if r.source == nil || r.aborted {
+		return nil
+	}
+	r.touched, r.reading = true, true
+	return r.source
+}
+
+// leave notes what a read came to, and returns its error. A read that fails
+// because the endpoint has closed the body meanwhile is the endpoint's doing, not
+// the source's.
+func (r *requestBody) leave(n int, err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reading = false
+	r.read += int64(n)
+	if r.length > 0 && (r.read > r.length || err == io.EOF && r.read < r.length) {
+		err = &poise.FieldError{Field: "Request.ContentLength", Value: r.length, Err: ErrBadRequest}
+	}
+	if err != nil && err != io.EOF && !r.closed && r.failure == nil {
 		r.failure = err
 	}
+	return err
 }
 
 // Close closes the source, unless it is untouched and another attempt may want
-// it.
+// it. What closing it fails with changes nothing about what was read.
 func (r *requestBody) Close() error {
 	r.mu.Lock()
 	source := r.source
-	pass := source != nil && !r.closed && (r.touched || r.settled)
+	forward := source != nil && !r.closed && (r.touched || r.settled)
 	r.closed = true
 	r.mu.Unlock()
-	if !pass {
-		return nil
+	if forward {
+		closeQuietly(source)
 	}
-	return closeQuietly(source)
+	return nil
+}
+
+// abort ends the reading when the attempt is given up: the transport waits for a
+// read that blocks, however late the attempt is. If there is such a read, the
+// source is what the attempt was waiting for.
+func (r *requestBody) abort() {
+	r.mu.Lock()
+	r.aborted = true
+	touched := r.touched
+	if r.reading && !r.closed && r.failure == nil {
+		r.failure = ErrAttemptTimeout
+	}
+	r.mu.Unlock()
+	if touched {
+		_ = r.Close()
+	}
 }
 
 // take returns the source if it is untouched, and gives it up.
@@ -87,11 +123,11 @@ func (r *requestBody) settle() {
 	r.settled = true
 	r.mu.Unlock()
 	if held {
-		_ = closeQuietly(source)
+		closeQuietly(source)
 	}
 }
 
-// failed returns what reading the source failed with, if it did.
+// failed returns what the source did wrong, if it did.
 func (r *requestBody) failed() error {
 	if r == nil {
 		return nil
@@ -101,14 +137,18 @@ func (r *requestBody) failed() error {
 	return r.failure
 }
 
-// closeQuietly closes the body of the caller; a panic in it becomes an error.
-func closeQuietly(body io.Closer) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %v", ErrBodyPanic, v)
-		}
-	}()
-	return body.Close()
+// release ends the watch of the context.
+func (r *requestBody) release() {
+	if r != nil && r.unwatch != nil {
+		r.unwatch()
+	}
+}
+
+// closeQuietly closes what somebody else wrote, where neither an error nor a
+// panic of it may keep us from going on.
+func closeQuietly(c io.Closer) {
+	defer func() { _ = recover() }()
+	_ = c.Close()
 }
 
 // responseBody gives the attempt's slot back at the end of the body: when a read
@@ -126,9 +166,9 @@ func (r responseBody) Read(p []byte) (int, error) {
 
 // Close closes the response and ends the attempt.
 func (r responseBody) Close() error {
-	err := r.body.Close()
-	r.finish(r.outcome, r.err)
-	return err
+	r.closing.Store(true)
+	defer r.finish(r.outcome, nil)
+	return r.body.Close()
 }
 
 // upgradedBody is the connection of a 101 response. It holds the slot until it is
@@ -141,9 +181,20 @@ func (u upgradedBody) Read(p []byte) (int, error) { return u.body.Read(p) }
 // Write writes to the connection.
 func (u upgradedBody) Write(p []byte) (int, error) { return u.body.(io.Writer).Write(p) }
 
+// CloseWrite ends this side's direction of the connection.
+func (u upgradedBody) CloseWrite() error { return closeWrite(u.body) }
+
 // Close closes the connection and ends the attempt.
 func (u upgradedBody) Close() error {
-	err := u.body.Close()
-	u.finish(u.outcome, u.err)
-	return err
+	defer u.finish(u.outcome, nil)
+	return u.body.Close()
+}
+
+// closeWrite ends one direction of a connection. A tunnel needs it of every
+// wrapper between its two ends.
+func closeWrite(conn any) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return fmt.Errorf("dispatch: CloseWrite: %w", http.ErrNotSupported)
 }

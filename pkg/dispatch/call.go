@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -14,10 +15,14 @@ type call struct {
 	balancer *Balancer
 	request  *http.Request
 	key      poise.Key
+	explain  bool
 	attempts int
-	last     *attempt
-	// pending is the last attempt's response until it is delivered or discarded.
-	pending *http.Response
+
+	// What the call holds at the moment. settle gives back whatever is left.
+	body    io.ReadCloser  // the request's, while no attempt has it
+	next    *attempt       // admitted, not yet sent
+	last    *attempt       // sent last
+	pending *http.Response // of last, until it is delivered or discarded
 
 	// tried names every endpoint that was sent to or refused; refused those only
 	// that admission refused. nil until there is one.
@@ -38,51 +43,78 @@ func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (c *call) run() (*http.Response, error) {
-	body := c.request.Body
-	if body == http.NoBody {
-		body = nil
+	if c.request.Body != http.NoBody {
+		c.body = c.request.Body
 	}
-	defer c.settle(body)
-	if err := checkRequest(c.request); err != nil {
-		return nil, err
-	}
-	if c.balancer.cfg.Key != nil {
-		c.key = c.balancer.cfg.Key(c.request)
-	}
-	c.balancer.budget.Earn()
-	a, err := c.admit()
-	if err != nil {
+	defer c.settle()
+	if err := c.begin(); err != nil {
 		return nil, err
 	}
 	for {
-		c.last = a
-		c.pending, err = a.send(body)
-		if !c.mayRepeat(err) {
-			return c.end(err)
+		err := c.send()
+		if !c.mayRepeat(err) || !c.again() {
+			return c.end(err) // what came of this attempt stands
 		}
-		if a, body = c.next(); a == nil {
-			return c.end(err) // nobody else can take it: what came of this one stands
-		}
-		c.discard()
+		c.moveOn()
 	}
 }
 
-// next admits another attempt and returns it with its body, or nil.
-func (c *call) next() (a *attempt, body io.ReadCloser) {
-	body, ok := c.replay()
-	if !ok {
-		return nil, nil
+// begin admits the first attempt.
+func (c *call) begin() (err error) {
+	if err := checkRequest(c.request); err != nil {
+		return err
+	}
+	if ctx := c.request.Context(); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	cfg := &c.balancer.cfg
+	if cfg.Key != nil {
+		c.key = cfg.Key(c.request)
+	}
+	c.explain = cfg.Explain != nil && cfg.Explain(c.request)
+	c.balancer.budget.Earn()
+	c.next, err = c.admit()
+	return err
+}
+
+// send sends the attempt that was admitted, with the body at hand.
+func (c *call) send() (err error) {
+	body := c.body
+	c.last, c.next, c.body = c.next, nil, nil
+	c.pending, err = c.last.send(body)
+	return err
+}
+
+// again admits another attempt and finds it a body. It reports whether it could.
+func (c *call) again() bool {
+	if !c.replay() {
+		return false
 	}
 	c.exclude(&c.tried, c.last.member)
-	if c.balancer.budget.Spend() {
-		if a, err := c.admit(); err == nil {
-			return a, body
-		}
+	if !c.balancer.budget.Spend() {
+		return false
 	}
-	if body != nil {
-		_ = closeQuietly(body)
+	var err error
+	c.next, err = c.admit()
+	return err == nil
+}
+
+// moveOn leaves the last attempt behind for the next one.
+func (c *call) moveOn() {
+	c.last.retried = true
+	c.leave()
+}
+
+// leave ends the last attempt, if it has not ended, without the caller seeing its
+// response.
+func (c *call) leave() {
+	resp := c.pending
+	c.pending = nil
+	if resp != nil {
+		c.last.discard(resp)
+	} else if c.last != nil {
+		c.last.tellLate()
 	}
-	return nil, nil
 }
 
 // end returns what came of the last attempt.
@@ -95,23 +127,19 @@ func (c *call) end(err error) (*http.Response, error) {
 	return c.last.deliver(resp), nil
 }
 
-// discard ends an attempt whose response the caller will not see.
-func (c *call) discard() {
-	if resp := c.pending; resp != nil {
-		c.pending = nil
-		c.last.discard(resp)
+// settle runs last, on a panic too, and gives back what the call holds. What may
+// panic again, the observer, comes last.
+func (c *call) settle() {
+	if c.body != nil {
+		closeQuietly(c.body)
 	}
-}
-
-// settle runs last, on a panic too: it closes a request body that no endpoint
-// has, and a response that nobody got.
-func (c *call) settle(body io.Closer) {
-	c.discard()
 	if c.last != nil && c.last.sent != nil {
 		c.last.sent.settle()
-	} else if c.last == nil && body != nil {
-		_ = closeQuietly(body)
 	}
+	if c.next != nil {
+		c.next.release(poise.Cancelled)
+	}
+	c.leave()
 }
 
 // fail wraps the error of the call.
@@ -131,27 +159,28 @@ func (c *call) mayRepeat(err error) bool {
 	if err == nil && !worthRepeating(c.pending) {
 		return false
 	}
-	if c.attempts >= c.balancer.cfg.Attempts || c.request.Context().Err() != nil || c.last.sent.failed() != nil {
+	if c.attempts >= c.balancer.cfg.Attempts || c.last.callersDoing() {
 		return false
 	}
 	return idempotent(c.request) || errors.Is(err, ErrNotSent)
 }
 
-// replay returns the body for another attempt: the same one if nothing has read
+// replay finds the body for another attempt: the same one if nothing has read
 // from it, else a fresh one from GetBody. It reports false if there is neither.
-func (c *call) replay() (source io.ReadCloser, ok bool) {
+func (c *call) replay() bool {
 	sent := c.last.sent
 	if sent == nil {
-		return nil, true
+		return true
 	}
-	if source := sent.take(); source != nil {
-		return source, true
+	if c.body = sent.take(); c.body != nil {
+		return true
 	}
 	if c.request.GetBody == nil {
-		return nil, false
+		return false
 	}
-	source, err := c.request.GetBody()
-	return source, err == nil
+	body, err := c.request.GetBody()
+	c.body = body
+	return err == nil && body != nil
 }
 
 // admit picks an endpoint and takes its slot. A pick that admission refuses is
@@ -159,7 +188,7 @@ func (c *call) replay() (source io.ReadCloser, ok bool) {
 func (c *call) admit() (*attempt, error) {
 	b := c.balancer
 	a := &attempt{balancer: b, request: c.request, began: time.Now(), number: c.attempts + 1}
-	if b.cfg.Explain != nil && b.cfg.Explain(c.request) {
+	if c.explain {
 		a.decision = new(poise.Decision)
 	}
 	for range b.cfg.Admissions {
@@ -201,7 +230,7 @@ func (c *call) pick(a *attempt) (*member, error) {
 	}
 	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
 	selection, err := current.picker.Pick(query)
-	if errors.Is(err, poise.ErrAllTried) && c.attempts > 0 {
+	if errors.Is(err, poise.ErrAllTried) {
 		query.Tried = c.refused
 		selection, err = current.picker.Pick(query)
 	}

@@ -45,5 +45,9 @@ func idempotent(req *http.Request) bool {
 		http.MethodPut, http.MethodDelete:
 		return true
 	}
-	return len(req.Header["Idempotency-Key"]) > 0 || len(req.Header["X-Idempotency-Key"]) > 0
+	// An empty list of values counts, as it does for http.Transport: it says so
+	// without sending the header.
+	_, key := req.Header["Idempotency-Key"]
+	_, experimental := req.Header["X-Idempotency-Key"]
+	return key || experimental
 }

@@ -10,7 +10,8 @@ import (
 // Config are the settings of a Balancer.
 type Config struct {
 	_ struct{}
-	// Policy chooses the endpoint. Required.
+	// Policy chooses the endpoint. Required. Its Prepare runs while changes wait, and
+	// must not call the Balancer.
 	Policy poise.Policy
 	// Members are the endpoints to begin with; Update replaces them. May be empty.
 	Members []Member
@@ -34,7 +35,9 @@ type Config struct {
 	// this package.
 	Classify func(*http.Response, error) poise.Outcome
 	// Observe is told of every attempt when it has ended, on the goroutine that
-	// ended it and under no lock. nil: nobody is told.
+	// ended it and under no lock. It may call the Balancer. A panic of it reaches
+	// whoever ended the attempt; after a cancellation that is nobody. nil: nobody is
+	// told.
 	Observe func(Event)
 	// Explain picks the calls whose Events carry the Decision. nil: none.
 	Explain func(*http.Request) bool
@@ -49,7 +52,8 @@ type Member struct {
 	_ struct{}
 	// ID is the identity: not empty, and unique.
 	ID string
-	// Endpoint makes the calls. Required; a comparable value such as a pointer.
+	// Endpoint makes the calls. Required; a comparable value such as a pointer, of
+	// no other identity.
 	Endpoint Endpoint
 	// Weight is the share against the others; zero value 1.
 	Weight poise.Weight

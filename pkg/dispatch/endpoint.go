@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strings"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -17,6 +18,7 @@ import (
 // # Contract
 //
 //   - A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+//   - A panic of an Endpoint's RoundTrip passes through to the caller, and leaves nothing held.
 //
 // # Cost
 //
@@ -29,7 +31,8 @@ type Endpoint interface {
 	// RoundTrip makes one call, under the rules of http.RoundTripper. An error
 	// that matches ErrNotSent promises that no byte of the request left.
 	http.RoundTripper
-	// Close frees what the endpoint holds.
+	// Close frees what the endpoint holds. An endpoint that was closed is not to be
+	// added again.
 	Close() error
 }
 
@@ -76,7 +79,7 @@ var _ Endpoint = (*HTTPEndpoint)(nil)
 // NewHTTPEndpoint returns an HTTPEndpoint, or a [poise.FieldError].
 func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	host, port, err := net.SplitHostPort(cfg.Address)
-	if err != nil || host == "" || port == "" {
+	if err != nil || host == "" || port == "" || strings.Contains(cfg.Address, "/") {
 		return nil, &poise.FieldError{Field: "Address", Value: cfg.Address, Err: ErrBadAddress}
 	}
 	template := cfg.Transport
@@ -97,6 +100,8 @@ func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	transport := template.Clone()
 	transport.Proxy = nil
 	transport.DialTLSContext = nil
+	//lint:ignore SA1019 a template that sets it would lead connections elsewhere
+	transport.DialTLS = nil
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
 		conn, err := dial(ctx, network, cfg.Address)
 		if err != nil {
@@ -110,6 +115,11 @@ func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	transport.Protocols.SetHTTP1(true)
 	transport.ForceAttemptHTTP2 = false
 	transport.TLSNextProto = nil
+	if secure := transport.TLSClientConfig; secure != nil {
+		// A template that was in use offers HTTP/2 here, and would be taken at its
+		// word.
+		secure.NextProtos = []string{"http/1.1"}
+	}
 	return &HTTPEndpoint{transport: transport}, nil
 }
 
@@ -190,6 +200,9 @@ func (c *countingConn) Write(b []byte) (int, error) {
 	c.written.Add(uint64(len(b)))
 	return c.Conn.Write(b)
 }
+
+// CloseWrite ends this side's direction of the connection.
+func (c *countingConn) CloseWrite() error { return closeWrite(c.Conn) }
 
 // counterOf finds the countingConn below a connection; nil if there is none.
 func counterOf(conn net.Conn) *countingConn {

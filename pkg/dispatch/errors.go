@@ -22,6 +22,9 @@ var (
 	ErrNotSent = errors.New("dispatch: not sent")
 	// ErrBodyPanic means the reader of the request body panicked.
 	ErrBodyPanic = errors.New("dispatch: request body panicked")
+	// ErrPolicyPanic means that Prepare of the policy panicked. Nothing has changed,
+	// and the last good picker serves.
+	ErrPolicyPanic = errors.New("dispatch: policy panicked")
 )
 
 // Errors of bad input. They arrive inside a poise.FieldError.
@@ -36,6 +39,9 @@ var (
 	ErrBadRequest = errors.New("dispatch: malformed request")
 	// ErrUnknownEndpoint means no member has that identity.
 	ErrUnknownEndpoint = errors.New("dispatch: unknown endpoint")
+	// ErrSharedEndpoint means that two identities have one Endpoint value, which
+	// could not be closed with either.
+	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity")
 	// ErrHiddenQueue means a transport whose own limit would queue calls where no
 	// policy can see them.
 	ErrHiddenQueue = errors.New("dispatch: MaxConnsPerHost queues calls out of sight; use Member.Limit")

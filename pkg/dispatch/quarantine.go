@@ -132,7 +132,6 @@ func (q *Quarantine) Report(p Permit, outcome poise.Outcome, now time.Time, chan
 	if q.failures < q.cfg.Failures && q.rounds == 0 {
 		return false
 	}
-	q.failures = 0
 	q.epoch++
 	q.aside = true
 	q.since = now

@@ -25,6 +25,16 @@ func checkRequest(req *http.Request) error {
 		return refuse("Header", nil)
 	case req.Method != "" && !isToken(req.Method):
 		return refuse("Method", req.Method)
+	case hasControl(req.URL.RawQuery), hasControl(req.URL.Opaque):
+		return refuse("URL", withheld)
+	case req.Body == nil && req.ContentLength != 0:
+		return refuse("ContentLength", req.ContentLength)
+	}
+	for name := range req.Trailer {
+		switch textproto.CanonicalMIMEHeaderKey(name) {
+		case "Transfer-Encoding", "Trailer", "Content-Length":
+			return refuse("Trailer", name)
+		}
 	}
 	for _, header := range []http.Header{req.Header, req.Trailer} {
 		for name, values := range header {
@@ -33,14 +43,16 @@ func checkRequest(req *http.Request) error {
 			}
 			for _, value := range values {
 				if !isFieldValue(value) {
-					// The value may be a secret; errors end up in logs.
-					return refuse("Header["+textproto.CanonicalMIMEHeaderKey(name)+"]", "withheld")
+					return refuse("Header["+textproto.CanonicalMIMEHeaderKey(name)+"]", withheld)
 				}
 			}
 		}
 	}
 	return nil
 }
+
+// withheld stands for a value that may be a secret: errors end up in logs.
+const withheld = "withheld"
 
 // isToken reports whether s is a token of RFC 9110, section 5.6.2.
 func isToken(s string) bool {
@@ -57,10 +69,14 @@ func isToken(s string) bool {
 // isFieldValue reports whether s holds no control character but tabs, as RFC
 // 9110, section 5.5 wants field values.
 func isFieldValue(s string) bool {
+	return !hasControl(s) || !hasControl(strings.ReplaceAll(s, "\t", ""))
+}
+
+func hasControl(s string) bool {
 	for i := 0; i < len(s); i++ {
-		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
-			return false
+		if s[i] < ' ' || s[i] == 0x7f {
+			return true
 		}
 	}
-	return true
+	return false
 }

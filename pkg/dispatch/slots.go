@@ -60,6 +60,9 @@ func (s *Slots) InFlight() *poise.InFlight { return s.inFlight }
 // Begin takes a slot, or answers ErrDraining or a [poise.CapacityError].
 func (s *Slots) Begin() (slot Slot, err error) {
 	if slot.lease, err = s.inFlight.Acquire(); err != nil {
+		if s.state.Load() != slotsOpen {
+			err = ErrDraining // full or not, waiting cannot help
+		}
 		return
 	}
 	slot.of = s

@@ -61,7 +61,6 @@ func BenchmarkPick(b *testing.B) {
 		{"Random", seededRandom},
 		{"LeastLoaded", new(policy.LeastLoaded)},
 		{"PowerOfTwoChoices", seededTwo},
-		{"Rendezvous", new(policy.Rendezvous)},
 	}
 	q := poise.Query{Key: poise.StringKey("customer-42")}
 	for _, p := range policies {
@@ -84,6 +83,7 @@ func BenchmarkPick(b *testing.B) {
 			benchmarkPicks(b, p.policy, v, q)
 		})
 	}
+	benchmarkKeyedPicks(b)
 }
 
 func benchmarkPicks(b *testing.B, p poise.Policy, v *poise.View, q poise.Query) {

@@ -1,6 +1,14 @@
+// Explorable.
+
 package policy
 
-import poise "github.com/copyleftdev/poise-go/pkg"
+import (
+	"cmp"
+	"iter"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
+)
 
 // RendezvousConfig are the settings of a Rendezvous.
 type RendezvousConfig struct {
@@ -30,25 +38,25 @@ type RendezvousConfig struct {
 //
 // # Cost
 //
-// A pick is O(key) plus O(length of all eligible identities). Prepare is O(n)
-// time and memory. With a custom Hash it is O(key) for each candidate; the buffer
-// it reads from grows to the longest stream so far, and a pick that overlaps
-// another may allocate one of its own.
+// A pick is O(key) plus O(n), about a multiplication and a Mix64 for each eligible
+// candidate. For that, Prepare makes 2 KiB of constants for each, in time and
+// memory O(n), and takes from the View before what it can; the policy keeps those
+// of its newest View. Above 16 MiB, which is 8192 eligible candidates, it makes
+// none, and a pick is O(length of all eligible identities) instead. With a custom
+// Hash it is O(key) for each candidate; the buffer it reads from grows to the
+// longest stream so far, and of more than sixteen picks that overlap each may
+// allocate one of its own. Preference is O(n log n) time and O(n) memory.
 //
 // # Concurrency
 //
-// A Rendezvous has no state; picks do not touch each other.
+// Picks do not touch each other. Of two calls of Prepare that overlap, one
+// decides what the next can take from.
 type Rendezvous struct {
-	cfg RendezvousConfig
+	cfg    RendezvousConfig
+	newest syncx.Pointer[identityRows]
 }
 
 var _ poise.Policy = (*Rendezvous)(nil)
-
-// The domain bytes that keep the parts of the stream apart.
-const (
-	rendezvousKey      = 0
-	rendezvousIdentity = 1
-)
 
 // NewRendezvous returns a Rendezvous. Every config is legal.
 func NewRendezvous(cfg RendezvousConfig) (*Rendezvous, error) {
@@ -60,105 +68,69 @@ func (p *Rendezvous) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView
 	}
-	picker := &rendezvousPicker{view: v, ids: make([]string, v.Len())}
-	for i, s := range v.All() {
-		picker.ids[i] = s.ID
+	keyless, err := prepareKeyless("Rendezvous", p.cfg.NoKey, v)
+	if err != nil {
+		return nil, err
 	}
-	if p.cfg.Hash != nil {
-		picker.custom = newStreamHash(p.cfg.Hash)
-	}
-	if p.cfg.NoKey != nil {
-		noKey, err := p.cfg.NoKey.Prepare(v)
-		if err != nil {
-			return nil, err
-		}
-		picker.noKey = noKey
-	}
-	return picker, nil
+	return &rendezvousPicker{
+		keyless: keyless, view: v,
+		rows: carryRows(&p.newest, v, p.cfg.Hash), custom: newStreamHash(p.cfg.Hash),
+	}, nil
 }
 
 type rendezvousPicker struct {
-	view   *poise.View
-	ids    []string     // by index
-	custom *streamHash  // nil: FNV-1a
-	noKey  poise.Picker // nil: ErrNoKey
+	keyless keyless
+	view    *poise.View
+	rows    *identityRows
+	custom  *streamHash // nil: FNV-1a
 }
+
+var _ poise.Preferrer = (*rendezvousPicker)(nil)
 
 // Pick takes the candidate of the highest hash.
 func (p *rendezvousPicker) Pick(q poise.Query) (poise.Selection, error) {
-	n := p.view.EligibleLen()
-	if q.Tried == nil && n > 0 {
-		return p.pick(&q, nil, n)
+	if !plain(&q) || q.Key.IsZero() {
+		return p.pickSlow(&q)
 	}
-	rest := p.view.Untried(q.Tried)
-	if rest.Len() == 0 {
-		return nothing(p.view, &q, "Rendezvous")
+	state := beginning(q.Key)
+	row := p.rows.row(state)
+	if len(row) == 0 {
+		return p.pickSlow(&q)
 	}
-	return p.pick(&q, &rest, rest.Len())
+	power := p.rows.power[:len(row)]
+	position, highest := 0, uint64(0)
+	for k, constant := range row {
+		if hash := poise.Mix64(uint64(state)*power[k] + constant); hash > highest {
+			position, highest = k, hash
+		}
+	}
+	return p.view.Select(p.view.Eligible(position))
 }
 
-// pick chooses among n candidates.
-func (p *rendezvousPicker) pick(q *poise.Query, rest *poise.Untried, n int) (poise.Selection, error) {
-	var highest poise.Compared
+// pickSlow passes over the tried, hashes in every form, and explains.
+func (p *rendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
+	rest := p.view.Untried(q.Tried)
+	n := rest.Len()
 	switch {
-	case q.Key.IsZero() && p.noKey == nil:
-		return failed(p.view, q, "Rendezvous", n, poise.ErrNoKey)
+	case n == 0:
+		return nothing(p.view, q, "Rendezvous")
 	case q.Key.IsZero():
-		return p.pickWithoutKey(q)
-	case p.custom == nil:
-		highest = p.highest(q.Key, rest, n)
-	default:
-		highest = p.highestCustom(q.Key, rest, n)
+		return p.keyless.pick(q, n)
 	}
+	m := meet(p.rows, p.custom, q.Key)
+	highest := poise.Compared{Index: -1}
+	for k := range n {
+		index := rest.At(k)
+		if hash := m.hash(p.view.NextEligible(index)); hash > highest.Figure || highest.Index < 0 {
+			highest = poise.Compared{Index: index, Figure: hash}
+		}
+	}
+	m.part()
 	explain(p.view, q, "Rendezvous", poise.RuleHighestHash, highest.Index, n, n, highest)
 	return p.view.Select(highest.Index)
 }
 
-// pickWithoutKey asks the policy for that case. Its reasons stand, but for the rule
-// that decided first: that there was no key.
-func (p *rendezvousPicker) pickWithoutKey(q *poise.Query) (poise.Selection, error) {
-	selection, err := p.noKey.Pick(*q)
-	if q.Why != nil {
-		q.Why.Policy = "Rendezvous"
-		if err == nil {
-			q.Why.Rule = poise.RuleFallback
-		}
-	}
-	return selection, err
-}
-
-func (p *rendezvousPicker) highest(key poise.Key, rest *poise.Untried, n int) poise.Compared {
-	// Every candidate's stream begins alike, so that part is hashed once.
-	prefix := poise.FNVBasis.Byte(rendezvousKey).Key(key).Byte(rendezvousIdentity)
-	highest := poise.Compared{Index: -1}
-	for position := range n {
-		index := at(p.view, rest, position)
-		hash := poise.Mix64(uint64(prefix.String(p.ids[index])))
-		highest = higher(highest, poise.Compared{Index: index, Figure: hash})
-	}
-	return highest
-}
-
-func (p *rendezvousPicker) highestCustom(key poise.Key, rest *poise.Untried, n int) poise.Compared {
-	buffer := p.custom.take()
-	prefix := append(key.AppendStream(append((*buffer)[:0], rendezvousKey)), rendezvousIdentity)
-	stream := prefix
-	highest := poise.Compared{Index: -1}
-	for position := range n {
-		index := at(p.view, rest, position)
-		stream = append(append(stream[:len(prefix)], p.ids[index]...), 0xff)
-		hash := poise.Mix64(p.custom.hash(stream))
-		highest = higher(highest, poise.Compared{Index: index, Figure: hash})
-	}
-	*buffer = stream // it may have grown
-	p.custom.give(buffer)
-	return highest
-}
-
-// higher returns the one with the higher hash; the first of equal ones.
-func higher(first, second poise.Compared) poise.Compared {
-	if second.Figure > first.Figure || first.Index < 0 {
-		return second
-	}
-	return first
+// Preference lists the candidates by their hash, the highest first.
+func (p *rendezvousPicker) Preference(key poise.Key) iter.Seq[int] {
+	return ranked(p.view, p.rows, p.custom, key, func(a, b rank) int { return cmp.Compare(b.hash, a.hash) })
 }

@@ -1,27 +1,37 @@
 package policy
 
-import "github.com/copyleftdev/poise-go/pkg/internal/syncx"
+import poise "github.com/copyleftdev/poise-go/pkg"
 
-// streamHash is a caller's hash of byte streams and one buffer to build them in,
-// so that a pick which overlaps no other allocates nothing.
+// streamHash is a caller's hash of byte streams, and buffers to build them in.
 type streamHash struct {
-	hash  func(stream []byte) uint64
-	spare syncx.Pointer[[]byte]
+	hash    func(stream []byte) uint64
+	buffers spares[[]byte]
 }
 
+// newStreamHash returns nil for a nil hash, which stands for FNV-1a.
 func newStreamHash(hash func(stream []byte) uint64) *streamHash {
-	h := &streamHash{hash: hash}
-	h.spare.Store(new([]byte))
-	return h
-}
-
-// take returns an empty buffer that no one else has.
-func (h *streamHash) take() *[]byte {
-	if buffer := h.spare.Swap(nil); buffer != nil {
-		return buffer
+	if hash == nil {
+		return nil
 	}
-	return new([]byte)
+	return &streamHash{hash: hash}
 }
 
-// give hands a buffer back.
-func (h *streamHash) give(buffer *[]byte) { h.spare.Store(buffer) }
+// request returns the mixed hash of the domain byte and the key.
+func (h *streamHash) request(domain byte, key poise.Key) uint64 {
+	if h == nil {
+		return poise.Mix64(uint64(poise.FNVBasis.Byte(domain).Key(key)))
+	}
+	buffer := h.buffers.take()
+	*buffer = key.AppendStream(append((*buffer)[:0], domain))
+	hash := poise.Mix64(h.hash(*buffer))
+	h.buffers.give(buffer)
+	return hash
+}
+
+// identity returns the mixed hash of the domain byte and the identity.
+func (h *streamHash) identity(domain byte, id string) uint64 {
+	if h == nil {
+		return poise.Mix64(uint64(poise.FNVBasis.Byte(domain).String(id)))
+	}
+	return h.request(domain, poise.StringKey(id)) // the same stream
+}

@@ -42,12 +42,3 @@ func explain(v *poise.View, q *poise.Query, policy string, rule poise.Rule, chos
 	}
 	q.Why.ComparedLen = copy(q.Why.Compared[:], compared)
 }
-
-// at returns the candidate at a position among the eligible ones, or among the
-// rest of them if something was tried.
-func at(v *poise.View, rest *poise.Untried, position int) int {
-	if rest == nil {
-		return v.Eligible(position)
-	}
-	return rest.At(position)
-}

@@ -78,7 +78,7 @@ var faults = []fault{
 		law: "only eligible candidates are picked", name: "widens the scope",
 		pick: func(p *plantedPicker, q poise.Query) (poise.Selection, error) {
 			for i, s := range p.view.All() {
-				if p.view.Reason(i) == poise.NotExcluded || s.Status == poise.Draining || s.PanicOptOut {
+				if p.view.Reason(i) == poise.NotExcluded || p.view.Reason(i) == poise.ExcludedDraining || s.PanicOptOut {
 					continue
 				}
 				wide, err := p.view.Scope([]int{i})

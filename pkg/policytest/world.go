@@ -186,7 +186,7 @@ func (l *lab) scoped(w *world) *world {
 	scoped := &world{name: "a scope of " + w.name, samples: w.samples, scope: []int{}}
 	share := l.chance.Below(4)
 	for i, s := range w.samples {
-		if s.Status == poise.Draining || s.PanicOptOut && !w.eligible(i) {
+		if s.Status == poise.Draining || s.Excluded == poise.ExcludedDraining || s.PanicOptOut && !w.eligible(i) {
 			continue
 		}
 		if l.chance.Below(3) < share {

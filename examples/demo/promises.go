@@ -1,0 +1,184 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// evidence is what the promises are judged by: what began at the servers, how the
+// requests ended for their callers, and, where only the library can know, its
+// events and the state it shows.
+type evidence struct {
+	begun   uint64 // requests that were given to the client
+	endings [endings]int
+	strange []string // the first few of otherEnding
+
+	arrivals map[string][]arrival // what began at each server; none at the user's own
+	drainage *drainage            // nil: nothing was drained
+	attempts map[string][]attempt // by the library's events
+
+	sightings []sighting // of backends that were set aside
+
+	endpoints  int
+	held       map[string]uint64 // slots that are held after all has ended
+	goroutines []string          // those that stayed
+}
+
+// drainage is the draining of one backend.
+type drainage struct {
+	backend string
+	// lastBefore is the last request that may have begun before SetStatus returned.
+	lastBefore uint64
+	// quiet is how many requests had begun at the server when its endpoint was seen
+	// to hold no call any more; -1 if it never was.
+	quiet int
+	// unheard are the requests that were given up while the server owed an answer:
+	// it may notice them when they are long over.
+	unheard map[uint64]bool
+}
+
+// promise is one thing the demo checks about the library.
+type promise struct {
+	Name   string `json:"name"`
+	Held   bool   `json:"held"`
+	Detail string `json:"detail"` // what broke it; empty when held
+
+	tried bool   // there was something to check it on
+	on    string // what it was checked on
+}
+
+// judge checks every promise.
+func judge(e evidence) []promise {
+	return []promise{
+		everyRequestEnds(e),
+		nothingIsSentTwice(e),
+		drainedGetsNothingNew(e),
+		setAsideGetsNothingNew(e),
+		everySlotComesBack(e),
+		noGoroutineStays(e),
+	}
+}
+
+// verdict makes a promise of what broke it; it held if nothing did.
+func verdict(name string, tried bool, on string, faults []string) promise {
+	const few = 3
+	if extra := len(faults) - few; extra > 0 {
+		faults = append(slices.Clone(faults[:few]), fmt.Sprintf("and %d more", extra))
+	}
+	return promise{
+		Name: name, Held: len(faults) == 0, Detail: strings.Join(faults, "; "),
+		tried: tried || len(faults) > 0, on: on,
+	}
+}
+
+func everyRequestEnds(e evidence) promise {
+	faults := slices.Clone(e.strange)
+	if extra := e.endings[otherEnding] - len(e.strange); extra > 0 {
+		faults = append(faults, fmt.Sprintf("%d more ended in an error that is no CallError", extra))
+	}
+	all := uint64(0)
+	for _, n := range e.endings {
+		all += uint64(n)
+	}
+	if all != e.begun {
+		faults = append(faults, fmt.Sprintf("%d requests began, %d ended", e.begun, all))
+	}
+	return verdict("every request ended with a response or a typed error", e.begun > 0,
+		fmt.Sprintf("%s requests", count(e.begun)), faults)
+}
+
+// nothingIsSentTwice looks at the servers: a POST without an idempotency key begins
+// at one of them at most, once, even if the server was killed in the middle.
+func nothingIsSentTwice(e evidence) promise {
+	places := map[uint64][]string{}
+	for _, name := range slices.Sorted(maps.Keys(e.arrivals)) {
+		for _, a := range e.arrivals[name] {
+			if a.method == http.MethodPost && a.number > 0 {
+				places[a.number] = append(places[a.number], name)
+			}
+		}
+	}
+	var faults []string
+	for _, number := range slices.Sorted(maps.Keys(places)) {
+		if at := places[number]; len(at) > 1 {
+			faults = append(faults, fmt.Sprintf("POST %d began %d times: at %s", number, len(at), strings.Join(at, ", ")))
+		}
+	}
+	return verdict("no request that may not be repeated was sent twice", len(places) > 0,
+		fmt.Sprintf("%s POSTs", count(len(places))), faults)
+}
+
+// drainedGetsNothingNew looks at the server that was drained. No request that
+// began after SetStatus returned may begin there; and none at all, be it the
+// retry of an older one, once the endpoint held no call any more.
+func drainedGetsNothingNew(e evidence) promise {
+	const name = "a drained backend got no new request"
+	d := e.drainage
+	if d == nil {
+		return verdict(name, false, "", nil)
+	}
+	var faults []string
+	for i, a := range e.arrivals[d.backend] {
+		switch {
+		case a.number > d.lastBefore:
+			faults = append(faults, fmt.Sprintf("request %d began at %s, which was draining since request %d", a.number, d.backend, d.lastBefore))
+		case d.quiet >= 0 && i >= d.quiet && !d.unheard[a.number]:
+			faults = append(faults, fmt.Sprintf("request %d began at %s, which was draining and held nothing any more", a.number, d.backend))
+		}
+	}
+	after := e.begun - min(e.begun, d.lastBefore)
+	return verdict(name, after > 0, fmt.Sprintf("%s began after that", count(after)), faults)
+}
+
+// setAsideGetsNothingNew looks at every two attempts between which a backend was
+// seen set aside. They lie half of the first backoff apart at least; half of that
+// is spared for whoever is late.
+func setAsideGetsNothingNew(e evidence) promise {
+	const apart = backoff / 4
+	attempts := map[string][]attempt{}
+	for name, list := range e.attempts {
+		attempts[name] = slices.SortedFunc(slices.Values(list), func(a, b attempt) int { return a.began.Compare(b.began) })
+	}
+	var faults []string
+	known := map[uint64]bool{}
+	for _, s := range e.sightings {
+		list := attempts[s.backend]
+		next, _ := slices.BinarySearchFunc(list, s.from, func(a attempt, t time.Time) int { return a.began.Compare(t) })
+		if next == 0 || next == len(list) || !list[next].began.After(s.to) {
+			continue // nothing came after it, or nobody knows what was first
+		}
+		after := list[next].began.Sub(list[next-1].began)
+		if number := list[next].number; after < apart && !known[number] {
+			known[number] = true
+			faults = append(faults, fmt.Sprintf("request %d went to %s %s ms after another, and %s was set aside in between",
+				number, s.backend, figure(milliseconds(after)), s.backend))
+		}
+	}
+	return verdict("a backend that was set aside got no new request", len(e.sightings) > 0,
+		fmt.Sprintf("seen so %s times", count(len(e.sightings))), faults)
+}
+
+func everySlotComesBack(e evidence) promise {
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(e.held)) {
+		faults = append(faults, fmt.Sprintf("%s still holds %d", name, e.held[name]))
+	}
+	return verdict("every slot was given back", e.endpoints > 0, fmt.Sprintf("%d endpoints", e.endpoints), faults)
+}
+
+func noGoroutineStays(e evidence) promise {
+	return verdict("no goroutine stayed", true, "once all was closed", e.goroutines)
+}
+
+// count writes a number with its thousands apart.
+func count[N int | uint64](n N) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// noon is when the events of these tests happen.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+func at(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
+
+// soundEvidence is of a run in which every promise was tried and held.
+func soundEvidence() evidence {
+	return evidence{
+		begun:   6,
+		endings: [endings]int{answered: 3, tornOff: 1, typedError: 2},
+		arrivals: map[string][]arrival{
+			"a": {{1, "GET"}, {2, "POST"}, {4, "GET"}, {6, "POST"}},
+			"b": {{1, "GET"}, {3, "POST"}, {2, "GET"}, {0, "POST"}, {0, "POST"}},
+		},
+		drainage: &drainage{backend: "b", lastBefore: 3, quiet: 2, unheard: map[uint64]bool{2: true, 0: true}},
+		attempts: map[string][]attempt{"a": {{2, at(10)}, {4, at(110)}}, "b": {{6, at(251)}, {1, at(0)}, {3, at(126)}, {2, at(125)}}},
+		sightings: []sighting{
+			{"b", at(-10), at(-9)},  // before all attempts
+			{"b", at(20), at(21)},   // long enough before the next
+			{"b", at(124), at(126)}, // attempts during the look
+			{"b", at(200), at(201)},
+			{"b", at(300), at(301)}, // after all attempts
+		},
+		endpoints: 2,
+	}
+}
+
+func TestJudge_SoundEvidenceBreaksNothing(t *testing.T) {
+	promises := judge(soundEvidence())
+	if len(promises) != 6 {
+		t.Errorf("%d promises, want 6", len(promises))
+	}
+	for _, p := range promises {
+		if !p.Held || !p.tried || p.Detail != "" || p.on == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
+	for _, fault := range []struct {
+		name, broken, detail string
+		plant                func(*evidence)
+	}{
+		{"a request that ends in some other error", "every request ended",
+			"request 6: EOF", func(e *evidence) {
+				e.endings[typedError]--
+				e.endings[otherEnding]++
+				e.strange = []string{"request 6: EOF"}
+			}},
+		{"more such requests than are listed", "every request ended",
+			"request 6: EOF; 1 more ended in an error that is no CallError", func(e *evidence) {
+				e.endings[typedError] -= 2
+				e.endings[otherEnding] += 2
+				e.strange = []string{"request 6: EOF"}
+			}},
+		{"a request that never ends", "every request ended",
+			"6 requests began, 5 ended", func(e *evidence) { e.endings[answered]-- }},
+		{"a POST at two servers", "sent twice",
+			"POST 2 began 2 times: at a, b", func(e *evidence) { e.arrivals["b"][2].method = "POST" }},
+		{"a POST twice at one server", "sent twice",
+			"POST 6 began 2 times: at a, a", func(e *evidence) { e.arrivals["a"] = append(e.arrivals["a"], arrival{6, "POST"}) }},
+		{"a new request at the drained backend", "a drained backend",
+			"request 4 began at b, which was draining since request 3", func(e *evidence) { e.arrivals["b"] = append(e.arrivals["b"], arrival{4, "GET"}) }},
+		{"an old request that comes late to the drained backend", "a drained backend",
+			"request 1 began at b, which was draining and held nothing any more", func(e *evidence) { e.arrivals["b"] = append(e.arrivals["b"], arrival{1, "GET"}) }},
+		{"a new request at a backend that is set aside", "set aside",
+			"request 5 went to b 30 ms after another, and b was set aside in between", func(e *evidence) {
+				e.attempts["b"] = append(e.attempts["b"], attempt{5, at(30)})
+				e.sightings = append(e.sightings, sighting{"b", at(25), at(26)})
+			}},
+		{"a slot that is not given back", "every slot",
+			"a still holds 2", func(e *evidence) { e.held = map[string]uint64{"a": 2} }},
+		{"a goroutine that stays", "no goroutine",
+			"started by main.leak", func(e *evidence) { e.goroutines = []string{"started by main.leak"} }},
+	} {
+		t.Run(fault.name, func(t *testing.T) {
+			e := soundEvidence()
+			fault.plant(&e)
+			for _, p := range judge(e) {
+				broken := strings.Contains(p.Name, fault.broken)
+				if p.Held == broken {
+					t.Errorf("%q: held is %v (%s)", p.Name, p.Held, p.Detail)
+				}
+				if broken && p.Detail != fault.detail {
+					t.Errorf("%q says %q, want %q", p.Name, p.Detail, fault.detail)
+				}
+			}
+		})
+	}
+}
+
+func TestJudge_WhatWasNotTriedIsNotCalledHeld(t *testing.T) {
+	e := evidence{begun: 1, endings: [endings]int{answered: 1}, endpoints: 1}
+	tried := 0
+	for _, p := range judge(e) {
+		if p.tried {
+			tried++
+		}
+	}
+	if tried != 3 { // endings, slots, goroutines
+		t.Errorf("%d promises were tried, want 3", tried)
+	}
+}
+
+func TestVerdict_ListsAFewFaultsAndCountsTheRest(t *testing.T) {
+	p := verdict("x", true, "", []string{"1", "2", "3", "4", "5"})
+	if p.Detail != "1; 2; 3; and 2 more" {
+		t.Error(p.Detail)
+	}
+}
+
+func TestCount_SetsThousandsApart(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) is %s", n, got)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+)
+
+func TestParse_WithoutFlagsIsTheWholeDemo(t *testing.T) {
+	s, err := parse(nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.policy.name != "power-of-two-choices" || s.own() || s.requests < 2000 || s.seed == 0 || s.duration > 15*time.Second {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestParse_ReadsEveryFlag(t *testing.T) {
+	s, err := parse(strings.Fields("-policy rendezvous -backends [::1]:1,b.example:65535 -path /a?b=c -requests 7 -concurrency 3 -duration 2s -seed 9 -json f"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.policy.name != "rendezvous" || !slices.Equal(s.backends, []string{"[::1]:1", "b.example:65535"}) || s.path != "/a?b=c" ||
+		s.requests != 7 || s.concurrency != 3 || s.duration != 2*time.Second || s.seed != 9 || s.json != "f" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestParse_SeedZeroTakesANewOne(t *testing.T) {
+	if s, err := parse([]string{"-seed", "0"}, io.Discard); err != nil || s.seed == 0 {
+		t.Errorf("seed %d, error %v", s.seed, err)
+	}
+}
+
+func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
+	for _, bad := range []struct {
+		args, field string
+		value       any
+		why         error
+	}{
+		{"-policy fastest", "-policy", "fastest", errUnknownPolicy},
+		{"-requests 0", "-requests", 0, errOutOfRange},
+		{"-requests -5", "-requests", -5, errOutOfRange},
+		{"-requests 1000001", "-requests", 1000001, errOutOfRange},
+		{"-concurrency 0", "-concurrency", 0, errOutOfRange},
+		{"-concurrency 10001", "-concurrency", 10001, errOutOfRange},
+		{"-duration -1s", "-duration", "-1s", errOutOfRange},
+		{"-path health", "-path", "health", errBadPath},
+		{"-path /%zz", "-path", "/%zz", errBadPath},
+		{"-backends localhost", "-backends[0]", "localhost", dispatch.ErrBadAddress},
+		{"-backends a:1,:80", "-backends[1]", ":80", dispatch.ErrBadAddress},
+		{"-backends a:1,", "-backends[1]", "", dispatch.ErrBadAddress},
+		{"-backends a:http", "-backends[0]", "a:http", dispatch.ErrBadAddress},
+		{"-backends a:0", "-backends[0]", "a:0", dispatch.ErrBadAddress},
+		{"-backends a:65536", "-backends[0]", "a:65536", dispatch.ErrBadAddress},
+		{"-backends a:1,b:1,a:1", "-backends[2]", "a:1", poise.ErrDuplicateIdentity},
+		{"more", "argument", "more", errUnexpected},
+		{"-duration soon", "command line", "-duration soon", errUnreadable},
+		{"-nonsense", "command line", "-nonsense", errUnreadable},
+	} {
+		t.Run(bad.args, func(t *testing.T) {
+			_, err := parse(strings.Fields(bad.args), io.Discard)
+			refused, ok := errors.AsType[*poise.FieldError](err)
+			if !ok || refused.Field != bad.field || refused.Value != bad.value || !errors.Is(err, bad.why) {
+				t.Errorf("error %#v", err)
+			}
+			var out, problems strings.Builder
+			if code := demo(strings.Fields(bad.args), &out, &problems); code != exitUsage {
+				t.Errorf("exit code %d", code)
+			}
+			if out.Len() > 0 || !strings.Contains(problems.String(), bad.field) {
+				t.Errorf("printed %q and %q", out.String(), problems.String())
+			}
+		})
+	}
+}
+
+func TestParse_AnUnknownPolicyIsToldTheKnownOnes(t *testing.T) {
+	_, err := parse([]string{"-policy", "x"}, io.Discard)
+	for _, p := range policies {
+		if !strings.Contains(err.Error(), p.name) {
+			t.Errorf("%q does not name %s", err, p.name)
+		}
+	}
+}
+
+func TestParse_HelpListsEveryFlag(t *testing.T) {
+	var out strings.Builder
+	if _, err := parse([]string{"-help"}, &out); err != flag.ErrHelp {
+		t.Error(err)
+	}
+	for _, name := range []string{"-policy", "-backends", "-path", "-requests", "-concurrency", "-duration", "-seed", "-json", "rendezvous"} {
+		if !strings.Contains(out.String(), name) {
+			t.Errorf("no %s in\n%s", name, out.String())
+		}
+	}
+	if code := demo([]string{"-help"}, io.Discard, io.Discard); code != exitHeld {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,67 @@
+package poise_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+)
+
+func TestDecision_ZeroValueDescribesNoPick(t *testing.T) {
+	var d poise.Decision
+	if got := d.String(); got != "no decision" {
+		t.Errorf("it reads %q", got)
+	}
+}
+
+func TestDecision_ReadsTheSameAsValueAndAsPointer(t *testing.T) {
+	d := poise.Decision{View: view(t, named(1)...), Policy: "mine", Rule: poise.RuleOnly, Considered: 1}
+	const want = "mine chose backend-0000: only one left\n  of 1 candidates 1 are eligible, 0 tried before, 1 considered"
+	if value, pointer := fmt.Sprint(d), fmt.Sprint(&d); value != want || pointer != want {
+		t.Errorf("they read\n%s\nand\n%s", value, pointer)
+	}
+}
+
+// What a policy of the user's own fills in may be wrong; reading it must not panic.
+func TestDecision_ReadsWhateverAPolicyFilledIn(t *testing.T) {
+	v := view(t, named(2)...)
+	for _, row := range []struct {
+		decision poise.Decision
+		first    string // line
+		lines    int
+	}{
+		{poise.Decision{View: v, Rule: poise.RuleDraw, Chosen: 7}, " chose ?: drawn at random", 2},
+		{poise.Decision{View: v, Rule: poise.RuleDraw, Chosen: -1}, " chose ?: drawn at random", 2},
+		{poise.Decision{View: v, Rule: 200, Chosen: 1}, " chose backend-0001: unknown rule", 2},
+		{poise.Decision{View: v, Rule: poise.RuleTurn, ComparedLen: 3, Compared: [2]poise.Compared{{Index: 9}}}, " chose backend-0000: its turn", 4},
+		{poise.Decision{View: v, Rule: poise.RuleTurn, ComparedLen: -1}, " chose backend-0000: its turn", 2},
+		{poise.Decision{View: new(poise.View)}, " chose nothing: <nil>", 2},
+	} {
+		lines := strings.Split(row.decision.String(), "\n")
+		if lines[0] != row.first || len(lines) != row.lines {
+			t.Errorf("it reads %q", lines)
+		}
+	}
+}
+
+func TestDecision_OfAFailureSaysWhy(t *testing.T) {
+	v := view(t, poise.Sample{ID: "a", Status: poise.Draining}, poise.Sample{ID: "b", Excluded: poise.ExcludedCircuitOpen})
+	picker, err := new(policy.RoundRobin).Prepare(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var why poise.Decision
+	if _, err := picker.Pick(poise.Query{Why: &why}); !errors.Is(err, poise.ErrNoEligible) {
+		t.Errorf("Pick: %v", err)
+	}
+	want := why.Policy + ` chose nothing: poise: no eligible candidate
+  of 2 candidates 0 are eligible, 0 tried before, 0 considered
+  left out a: draining
+  left out b: circuit open`
+	if got := why.String(); got != want {
+		t.Errorf("it reads\n%s\nwant\n%s", got, want)
+	}
+}

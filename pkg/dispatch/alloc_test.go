@@ -1,0 +1,79 @@
+package dispatch_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+)
+
+// constant is an endpoint that allocates nothing.
+type constant struct{ resp *http.Response }
+
+func (c *constant) RoundTrip(*http.Request) (*http.Response, error) { return c.resp, nil }
+func (c *constant) Close() error                                    { return nil }
+
+// constantBody ends at once and can be read again and again.
+type constantBody struct{}
+
+func (constantBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (constantBody) Close() error             { return nil }
+
+func TestBalancer_AllocatesOncePerCall(t *testing.T) {
+	e := &constant{}
+	b := newBalancer(t, dispatch.Config{Policy: new(policy.PowerOfTwoChoices)}, e, &constant{&http.Response{StatusCode: 200, Body: constantBody{}}})
+	e.resp = &http.Response{StatusCode: 200, Body: http.NoBody}
+	other := &http.Response{StatusCode: 200, Body: constantBody{}}
+	b2 := newBalancer(t, dispatch.Config{}, &constant{other})
+	req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
+	for name, call := range map[string]func(){
+		"without a response body": func() {
+			resp, _ := b.RoundTrip(req)
+			_ = resp.Body.Close()
+		},
+		"with a response body": func() {
+			other.Body = constantBody{}
+			resp, _ := b2.RoundTrip(req)
+			_, _ = resp.Body.Read(nil)
+			_ = resp.Body.Close()
+		},
+	} {
+		if n := testing.AllocsPerRun(1000, call); n != 1 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func TestParts_AllocateNothing(t *testing.T) {
+	slots := dispatch.NewSlots(1, nil)
+	full := dispatch.NewSlots(1, nil)
+	held, _ := full.Begin()
+	defer held.Release()
+	shut := dispatch.NewSlots(0, nil)
+	shut.Drain()
+	quarantine := newQuarantine(t, dispatch.QuarantineConfig{Failures: 1})
+	budget := newRetryBudget(t, 50, 1)
+	for name, use := range map[string]func(){
+		"Slots":          func() { slot, _ := slots.Begin(); slot.Release(); slots.Drain(); slots.Resume() },
+		"full Slots":     func() { _, _ = full.Begin() },
+		"draining Slots": func() { _, _ = shut.Begin() },
+		"RetryBudget":    func() { budget.Earn(); budget.Spend() },
+		"Quarantine":     func() { p, _ := quarantine.Admit(); quarantine.Report(p, poise.Success, start, nil) },
+		"Quarantine aside": func() {
+			p, _ := quarantine.Admit()
+			quarantine.Report(p, poise.Failure, start, nil)
+			_, _ = quarantine.Admit()
+			quarantine.Aside()
+			quarantine.Return(start)
+			quarantine.Return(start.Add(1 << 40))
+		},
+	} {
+		if n := testing.AllocsPerRun(1000, use); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package policy
+
+import poise "github.com/copyleftdev/poise-go/pkg"
+
+// What the pickers of all keyed policies have in common.
+
+// The domain bytes that keep the parts of the streams apart, and one stream from
+// another. They are part of the compatibility contract.
+const (
+	domainRendezvousKey byte = iota
+	domainRendezvousIdentity
+	domainRingOwner
+	domainRingPoint
+	domainRingReplica
+	domainRingRequest
+	domainMaglevOffset
+	domainMaglevSkip
+	domainMaglevOrder
+	domainMaglevOrderToo
+	domainMaglevRequest
+)
+
+// keyless answers the queries that bring no key.
+type keyless struct {
+	policy string // the name of the keyed policy
+	view   *poise.View
+	picker poise.Picker // nil: ErrNoKey
+}
+
+// prepareKeyless prepares the NoKey policy of a config, if there is one.
+func prepareKeyless(policy string, noKey poise.Policy, v *poise.View) (keyless, error) {
+	k := keyless{policy: policy, view: v}
+	if noKey == nil {
+		return k, nil
+	}
+	var err error
+	k.picker, err = noKey.Prepare(v)
+	return k, err
+}
+
+// pick asks the policy for that case. Its reasons stand, but for the rule that
+// decided first: that there was no key.
+func (k *keyless) pick(q *poise.Query, left int) (poise.Selection, error) {
+	if k.picker == nil {
+		return failed(k.view, q, k.policy, left, poise.ErrNoKey)
+	}
+	selection, err := k.picker.Pick(*q)
+	if q.Why != nil {
+		q.Why.Policy = k.policy
+		if err == nil {
+			q.Why.Rule = poise.RuleFallback
+		}
+	}
+	return selection, err
+}
+
+// holds reports whether the candidate at the index is among the untried.
+func holds(rest *poise.Untried, index int) bool { return rest.At(rest.Next(index)) == index }
+
+// selections returns the Selection of each index, side by side, so that a pick
+// makes none. The indices are eligible ones.
+func selections(v *poise.View, indices []int) []poise.Selection {
+	list := make([]poise.Selection, len(indices))
+	for k, index := range indices {
+		list[k], _ = v.Select(index)
+	}
+	return list
+}
+
+// find returns the indices of the identities if they name exactly the eligible
+// candidates of the View, else nil.
+func find(v *poise.View, ids []string) []int {
+	if len(ids) != v.EligibleLen() {
+		return nil
+	}
+	indices := make([]int, len(ids))
+	for k, id := range ids {
+		index, found := v.Lookup(id)
+		if !found || v.Reason(index) != poise.NotExcluded {
+			return nil
+		}
+		indices[k] = index
+	}
+	return indices
+}
+
+// eligible returns the indices and identities of the eligible candidates, in the
+// order of the View.
+func eligible(v *poise.View) (indices []int, ids []string) {
+	indices, ids = make([]int, v.EligibleLen()), make([]string, v.EligibleLen())
+	for position := range indices {
+		indices[position] = v.Eligible(position)
+		s, _ := v.Sample(indices[position]) // in range
+		ids[position] = s.ID
+	}
+	return indices, ids
+}

@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// maglevTable says which member each slot belongs to. It does not change once it
+// is made, and knows identities but no View.
+type maglevTable struct {
+	generation uint64
+	ids        []string // the members, in the order in which they took slots
+	// slots hold members; empty where there is none.
+	slots []uint32
+	// reciprocal is 2^64 over the number of slots, rounded down, or one less.
+	reciprocal uint64
+}
+
+// permutation is the order in which a member wants the slots.
+type permutation struct {
+	offset, skip uint32
+}
+
+// newMaglevTable returns the table of the identities, which are at most size.
+func newMaglevTable(ids []string, size uint32, custom *streamHash) *maglevTable {
+	type member struct {
+		permutation
+		id            string
+		order, orders uint64
+	}
+	members := make([]member, len(ids))
+	for k, id := range ids {
+		members[k] = member{
+			permutation: permutation{
+				offset: uint32(custom.identity(domainMaglevOffset, id) % uint64(size)),
+				skip:   uint32(custom.identity(domainMaglevSkip, id)%uint64(size-1)) + 1,
+			},
+			id:     id,
+			order:  custom.identity(domainMaglevOrder, id),
+			orders: custom.identity(domainMaglevOrderToo, id),
+		}
+	}
+	// The last resort is the identity, so that the order of the candidates decides
+	// nothing.
+	slices.SortFunc(members, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.orders, b.orders), cmp.Compare(a.id, b.id))
+	})
+	t := &maglevTable{ids: make([]string, len(ids)), reciprocal: math.MaxUint64 / uint64(size)}
+	permutations := make([]permutation, len(ids))
+	for k := range members {
+		t.ids[k], permutations[k] = members[k].id, members[k].permutation
+	}
+	t.slots = fill(permutations, size)
+	return t
+}
+
+// fill lets the members take turns, each with the next slot of its permutation
+// that is free, until none is. The number of slots must be prime: then every
+// permutation visits all.
+func fill(permutations []permutation, size uint32) []uint32 {
+	if len(permutations) == 0 {
+		return nil
+	}
+	slots := make([]uint32, size)
+	// The taken slots as bits, which fit a cache that the table would not.
+	taken := make([]uint64, size/64+1)
+	next := make([]uint32, len(permutations))
+	for k := range next {
+		next[k] = permutations[k].offset
+	}
+	for left := size; ; {
+		for k, p := range permutations {
+			slot := next[k]
+			for taken[slot/64]>>(slot%64)&1 != 0 {
+				slot = step(slot, p.skip, size)
+			}
+			slots[slot] = uint32(k)
+			taken[slot/64] |= 1 << (slot % 64)
+			next[k] = slot
+			if left--; left == 0 {
+				return slots
+			}
+		}
+	}
+}
+
+// step returns slot+skip modulo size. All are far below 2^31.
+func step(slot, skip, size uint32) uint32 {
+	slot += skip
+	if slot >= size {
+		slot -= size
+	}
+	return slot
+}
+
+// slot returns the hash modulo the number of slots. The quotient by the reciprocal
+// is the true one or one less.
+func (t *maglevTable) slot(hash uint64) uint64 {
+	size := uint64(len(t.slots))
+	quotient, _ := bits.Mul64(hash, t.reciprocal)
+	slot := hash - quotient*size
+	if slot >= size {
+		slot -= size
+	}
+	return slot
+}
+
+// after returns the slot after one, going round.
+func (t *maglevTable) after(slot uint64) uint64 {
+	if slot++; slot < uint64(len(t.slots)) {
+		return slot
+	}
+	return 0
+}
+
+// isPrime reports whether v, from 2, is prime.
+func isPrime(v uint32) bool {
+	for divisor := uint64(2); divisor*divisor <= uint64(v); divisor++ {
+		if uint64(v)%divisor == 0 {
+			return false
+		}
+	}
+	return true
+}

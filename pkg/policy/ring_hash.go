@@ -1,0 +1,219 @@
+// Explorable.
+
+package policy
+
+import (
+	"fmt"
+	"iter"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
+)
+
+// RingHashConfig are the settings of a RingHash.
+type RingHashConfig struct {
+	_ struct{}
+	// PointsPerWeight is how many points a candidate of the smallest unit of weight
+	// has. 0 is 128. The shares of equal candidates differ by about one part in the
+	// square root of it.
+	PointsPerWeight uint32
+	// MaxPoints is the most points a ring may have. 0 is 1,048,576. A View whose
+	// weights ask for more is refused.
+	MaxPoints uint32
+	// Hash replaces the default hash where keys are hostile: a keyed hash of the
+	// whole byte stream, safe for concurrent use, that does not keep the slice. nil
+	// is the default, FNV-1a, which agrees with every other process.
+	Hash func(stream []byte) uint64
+	// NoKey chooses for queries without a key. nil answers ErrNoKey.
+	NoKey poise.Policy
+}
+
+// What the zero values of a RingHashConfig stand for.
+const (
+	DefaultPointsPerWeight = 128
+	DefaultMaxPoints       = 1 << 20
+)
+
+// RingHash picks the owner of the first point at or after the key's place on a ring
+// (Karger et al., "Consistent Hashing and Random Trees", 1997). A candidate has
+// points in proportion to its weight.
+//
+// The zero value uses the defaults and answers ErrNoKey without a key.
+//
+// # Contract
+//
+//   - A candidate has PointsPerWeight points for each unit of its weight, the unit being the greatest common divisor of the weights of all eligible candidates.
+//   - The place of a point is the Mix64 of the hash of 3, the identity, 4 and its number, and that of a key the Mix64 of the hash of 5 and the key.
+//   - RingHash picks the owner of the first point at or after the place of the key, going round.
+//   - Of points in one place the first is the one whose owner has the lower Mix64 of the hash of 2 and the identity, then the one of the lower number, then of the lesser identity.
+//   - While the unit of weight stays, adding a candidate to the ring moves keys only to it, and removing one moves only its keys.
+//   - Weights in the same proportions make the same ring.
+//   - The order of the candidates changes no pick of RingHash.
+//   - A RingHash retry walks on along the ring to the next owner that was not tried.
+//   - NewRingHash refuses more points for one unit of weight than a ring may have.
+//   - A View that needs more than MaxPoints is refused with a FieldError of ErrTooManyPoints that names the candidate.
+//   - A refused View leaves the ring and its generation as they were.
+//   - RingHash numbers its rings from 1, and a View with the same eligible identities and weights gets the ring there is, whatever their order.
+//   - Without a key RingHash answers ErrNoKey, or asks the policy that NoKey names.
+//
+// # Cost
+//
+// A pick is O(key), and O(1) on average in the number of points and of candidates;
+// with a Hash that spreads badly it is O(log points). With Tried it is O(tried) for
+// each point walked over. Prepare is O(n) where the ring stays, else O(points) on
+// average. A ring takes 20 to 24 bytes a point; the policy keeps the newest, and
+// each Picker its own. Preference is O(points) time and O(n) memory.
+//
+// # Concurrency
+//
+// Picks do not touch each other. Of two calls of Prepare that overlap, each may
+// make a ring, and one decides what the next can use again.
+type RingHash struct {
+	cfg         RingHashConfig
+	newest      syncx.Pointer[ring]
+	generations syncx.Uint64
+}
+
+var _ poise.Policy = (*RingHash)(nil)
+
+// NewRingHash returns a RingHash, or a [poise.FieldError] of ErrTooLarge.
+func NewRingHash(cfg RingHashConfig) (*RingHash, error) {
+	if perUnit, most := cfg.points(); perUnit > most {
+		return nil, &poise.FieldError{Field: "PointsPerWeight", Value: perUnit, Err: poise.ErrTooLarge}
+	}
+	return &RingHash{cfg: cfg}, nil
+}
+
+// points returns the two settings with their defaults.
+func (cfg *RingHashConfig) points() (perUnit, most uint32) {
+	perUnit, most = cfg.PointsPerWeight, cfg.MaxPoints
+	if perUnit == 0 {
+		perUnit = DefaultPointsPerWeight
+	}
+	if most == 0 {
+		most = DefaultMaxPoints
+	}
+	return perUnit, most
+}
+
+// Prepare returns a Picker for the View, a [poise.FieldError] of ErrTooManyPoints,
+// or the error of the NoKey policy.
+func (p *RingHash) Prepare(v *poise.View) (poise.Picker, error) {
+	if v == nil {
+		return nil, errNilView
+	}
+	custom := newStreamHash(p.cfg.Hash)
+	r, indices, fresh, err := p.ring(v, custom)
+	if err != nil {
+		return nil, err
+	}
+	keyless, err := prepareKeyless("RingHash", p.cfg.NoKey, v)
+	if err != nil {
+		return nil, err
+	}
+	// Only now nothing can fail any more, and the ring counts.
+	if fresh {
+		r.generation = p.generations.Add(1)
+		p.newest.Store(r)
+	}
+	return &ringHashPicker{keyless: keyless, view: v, ring: r, owners: selections(v, indices), custom: custom}, nil
+}
+
+// ring returns the ring for the View, the newest if it fits, and the indices of its
+// members.
+func (p *RingHash) ring(v *poise.View, custom *streamHash) (r *ring, indices []int, fresh bool, err error) {
+	newest := p.newest.Load()
+	if newest == nil {
+		newest = newRing(nil, custom)
+	}
+	if indices = newest.find(v); indices != nil {
+		return newest, indices, false, nil
+	}
+	indices, ids := eligible(v)
+	members := make([]ringMember, len(ids))
+	for k, id := range ids {
+		s, _ := v.Sample(indices[k]) // in range
+		members[k] = ringMember{id: id, weight: s.Weight}
+	}
+	perUnit, most := p.cfg.points()
+	if k, ok := replicas(members, perUnit, most); !ok {
+		field := fmt.Sprintf("candidates[%d].Weight", indices[k])
+		return nil, nil, false, &poise.FieldError{Field: field, Value: members[k].weight.Value(), Err: poise.ErrTooManyPoints}
+	}
+	return newRing(members, custom), indices, true, nil
+}
+
+type ringHashPicker struct {
+	keyless keyless
+	view    *poise.View
+	ring    *ring
+	owners  []poise.Selection // by member of the ring
+	custom  *streamHash       // nil: FNV-1a
+}
+
+var _ poise.Preferrer = (*ringHashPicker)(nil)
+
+// Pick takes the owner of the next point.
+func (p *ringHashPicker) Pick(q poise.Query) (poise.Selection, error) {
+	if !plain(&q) || q.Key.IsZero() || len(p.owners) == 0 {
+		return p.pickSlow(&q)
+	}
+	at := p.ring.at(p.custom.request(domainRingRequest, q.Key))
+	return p.owners[p.ring.points[at].member], nil
+}
+
+// pickSlow walks on over the tried and explains.
+func (p *ringHashPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
+	rest := p.view.Untried(q.Tried)
+	n := rest.Len()
+	switch {
+	case n == 0:
+		return nothing(p.view, q, "RingHash")
+	case q.Key.IsZero():
+		return p.keyless.pick(q, n)
+	}
+	first := p.ring.at(p.custom.request(domainRingRequest, q.Key))
+	at := first
+	for !holds(&rest, p.owner(at)) {
+		at = p.ring.after(at)
+	}
+	rule := poise.RuleRing
+	if at != first {
+		rule = poise.RuleWalked
+	}
+	chosen := p.owner(at)
+	explain(p.view, q, "RingHash", rule, chosen, n, 1, poise.Compared{Index: chosen, Figure: p.ring.points[at].place})
+	if q.Why != nil {
+		q.Why.Generation = p.ring.generation
+	}
+	return p.view.Select(chosen)
+}
+
+// owner returns the index of the owner of a point.
+func (p *ringHashPicker) owner(point int) int {
+	index, _ := p.view.Index(p.owners[p.ring.points[point].member]) // of this very View
+	return index
+}
+
+// Preference lists the owners along the ring from the place of the key, each at
+// its first point.
+func (p *ringHashPicker) Preference(key poise.Key) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if key.IsZero() || len(p.owners) == 0 {
+			return
+		}
+		listed := make([]bool, len(p.owners))
+		at := p.ring.at(p.custom.request(domainRingRequest, key))
+		for left := len(listed); left > 0; at = p.ring.after(at) {
+			member := p.ring.points[at].member
+			if listed[member] {
+				continue
+			}
+			listed[member] = true
+			left--
+			if !yield(p.owner(at)) {
+				return
+			}
+		}
+	}
+}
