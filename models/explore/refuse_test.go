@@ -1,7 +1,5 @@
 //go:build interleave && !race
 
-//lint:file-ignore SA2001 what is tested is the lock, whatever it guards
-
 package explore
 
 import (
