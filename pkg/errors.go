@@ -18,8 +18,10 @@ var (
 	ErrAllTried = errors.New("poise: every eligible candidate was tried")
 	// ErrNoKey means a keyed policy was asked without a key.
 	ErrNoKey = errors.New("poise: the policy needs a key and the query has none")
-	// ErrLoadOverflow means a load that had to be compared cannot be told.
-	ErrLoadOverflow = errors.New("poise: a load cannot be represented")
+	// ErrLoadOverflow means a load that had to be compared cannot be told. The
+	// error names the candidate and keeps the tracker's own. It is the one failure
+	// of a pick that may have used a draw, and that allocates.
+	ErrLoadOverflow = errors.New("poise: a load cannot be told")
 	// ErrAtCapacity means the limit on work in flight is reached. Another
 	// candidate, or waiting, can help.
 	ErrAtCapacity = errors.New("poise: at capacity")
@@ -67,6 +69,8 @@ var (
 	// ErrTooManyPoints means the weights of the candidates ask for more points than
 	// the ring may have.
 	ErrTooManyPoints = errors.New("poise: too many points for the ring")
+	// ErrWeightOverflow means weights that are too large together for the policy.
+	ErrWeightOverflow = errors.New("poise: the weights are too large together")
 	// ErrTooSmall means a setting below its range.
 	ErrTooSmall = errors.New("poise: setting is too small")
 	// ErrTooLarge means a setting above its range.

@@ -88,15 +88,16 @@ func TestLoadTracker_ThatFailsFailsThePick(t *testing.T) {
 	for name, p := range loadAware(t) {
 		for asked, query := range queries() {
 			v, meters := metered(t, 6)
+			cause := errors.New("not a number")
 			for _, m := range meters {
-				m.err = errors.New("not a number")
+				m.err = cause
 			}
 			picker, err := p.Prepare(v)
 			if err != nil {
 				t.Fatal(err)
 			}
 			selection, err := picker.Pick(query)
-			if !errors.Is(err, poise.ErrLoadOverflow) || selection != (poise.Selection{}) {
+			if !errors.Is(err, poise.ErrLoadOverflow) || !errors.Is(err, cause) || selection != (poise.Selection{}) {
 				t.Errorf("%s, %s: %v, %v", name, asked, selection, err)
 			}
 			if query.Why != nil && (query.Why.Rule != poise.RuleNone || !errors.Is(query.Why.Err, poise.ErrLoadOverflow)) {

@@ -300,7 +300,7 @@ func (v *View) Load(index int, now time.Time) (uint64, error) {
 	}
 	load, err := tracker.Load(now)
 	if err != nil {
-		return 0, ErrLoadOverflow
+		return 0, fmt.Errorf("%w: %s: %w", ErrLoadOverflow, v.samples[index].ID, err)
 	}
 	return load, nil
 }

@@ -1,6 +1,8 @@
-// Command quickstart sends one request through a balancer over the addresses it is
-// given, and prints what came back:
+// Command quickstart is the code of the README. With a URL and addresses it sends
+// one request through a balancer over them; without, it makes one decision and
+// says why:
 //
+//	go run ./examples/quickstart
 //	go run ./examples/quickstart http://service.example.com/ 127.0.0.1:8080 127.0.0.1:8081
 package main
 
@@ -14,11 +16,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: quickstart URL host:port...")
+	var err error
+	switch {
+	case len(os.Args) == 1:
+		err = pick(os.Stdout)
+	case len(os.Args) > 2:
+		err = get(os.Args[1], os.Args[2:])
+	default:
+		fmt.Fprintln(os.Stderr, "usage: quickstart [URL host:port...]")
 		os.Exit(2)
 	}
-	if err := get(os.Args[1], os.Args[2:]); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -18,6 +19,18 @@ func TestGet_ReachesABackendUnderTheNameOfTheService(t *testing.T) {
 	}
 	if host := <-hosts; host != "service.example.com" {
 		t.Errorf("the backend saw host %q", host)
+	}
+}
+
+func TestPick_SaysWhy(t *testing.T) {
+	var out strings.Builder
+	if err := pick(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"RoundRobin chose worker-a", "left out worker-c: draining"} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("%q is not in:\n%s", part, out.String())
+		}
 	}
 }
 

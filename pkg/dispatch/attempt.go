@@ -80,7 +80,11 @@ func (a *attempt) blame(resp *http.Response, err error) error {
 	late := a.timer != nil && !a.timer.Stop() // the context may be cancelled already
 	switch {
 	case gaveUp(a.request):
-		// The endpoint's error says so.
+		// What the endpoint says then may be a consequence, such as a body that
+		// ended early because it was aborted.
+		if ctx := a.request.Context(); err != nil && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	case late && errors.Is(err, ErrNotSent):
 		return &notSentError{ErrAttemptTimeout}
 	case late:

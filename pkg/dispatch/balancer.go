@@ -17,7 +17,7 @@ import (
 //
 // # Contract
 //
-//   - Every call ends with a response or a CallError.
+//   - Every call returns a response or a CallError.
 //   - A call holds its slot until the end or close of the response body, an error, a panic, or the caller's cancellation.
 //   - An upgraded connection holds its slot until it is closed.
 //   - A request that is not idempotent is sent again only if nothing of it was sent.

@@ -92,14 +92,11 @@ func (r *requestBody) Close() error {
 func (r *requestBody) abort() {
 	r.mu.Lock()
 	r.aborted = true
-	touched := r.touched
 	if r.reading && !r.closed && r.failure == nil {
 		r.failure = ErrAttemptTimeout
 	}
 	r.mu.Unlock()
-	if touched {
-		_ = r.Close()
-	}
+	_ = r.Close() // which spares an untouched source
 }
 
 // take returns the source if it is untouched, and gives it up.

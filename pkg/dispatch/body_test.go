@@ -28,12 +28,13 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 			return reply(status, ""), nil
 		}}
 	}
-	closing := &fake{answer: func(req *http.Request) (*http.Response, error) {
-		_ = req.Body.Close()
-		return nil, errBroken
-	}}
-	refusing := failing(notSent{})
-	full := dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: answering(200), Status: poise.Draining}}}
+	closing := func() *fake {
+		return &fake{answer: func(req *http.Request) (*http.Response, error) {
+			_ = req.Body.Close()
+			return nil, errBroken
+		}}
+	}
+	draining := dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: answering(200), Status: poise.Draining}}}
 	for _, row := range []struct {
 		name      string
 		cfg       dispatch.Config
@@ -45,11 +46,11 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 		{name: "served", endpoints: []dispatch.Endpoint{reading(200, nil)}},
 		{name: "failed after reading", endpoints: []dispatch.Endpoint{reading(0, errBroken)}},
 		{name: "failed without reading or closing", endpoints: []dispatch.Endpoint{failing(errBroken)}},
-		{name: "failed without reading", endpoints: []dispatch.Endpoint{closing}},
-		{name: "nothing sent anywhere", endpoints: []dispatch.Endpoint{refusing, refusing2()}},
-		{name: "repeated", endpoints: []dispatch.Endpoint{closing2(), reading(200, nil)}, method: http.MethodPut},
+		{name: "failed without reading", endpoints: []dispatch.Endpoint{closing()}},
+		{name: "nothing sent anywhere", endpoints: []dispatch.Endpoint{failing(notSent{}), failing(notSent{})}},
+		{name: "repeated", endpoints: []dispatch.Endpoint{closing(), reading(200, nil)}, method: http.MethodPut},
 		{name: "no endpoint", endpoints: []dispatch.Endpoint{}},
-		{name: "nobody eligible", cfg: full},
+		{name: "nobody eligible", cfg: draining},
 		{name: "malformed", endpoints: []dispatch.Endpoint{answering(200)}, url: "ftp://x/"},
 		{name: "GetBody fails", endpoints: []dispatch.Endpoint{reading(503, nil), answering(200)}, method: http.MethodPut,
 			getBody: func() (io.ReadCloser, error) { return nil, errBroken }},
@@ -82,15 +83,6 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 			}
 		})
 	}
-}
-
-func refusing2() *fake { return failing(notSent{}) }
-
-func closing2() *fake {
-	return &fake{answer: func(req *http.Request) (*http.Response, error) {
-		_ = req.Body.Close()
-		return nil, errBroken
-	}}
 }
 
 // notSent is the error of an endpoint that knows that nothing was sent.
@@ -345,9 +337,9 @@ func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T
 		cause := errors.New("cause")
 		var events record
 		b := newBalancer(t, dispatch.Config{Observe: events.observe, AttemptTimeout: time.Second}, &fake{answer: func(req *http.Request) (*http.Response, error) {
-			_, _ = io.Copy(io.Discard, req.Body) // as the transport, which waits for the read
-			<-time.After(time.Second)            // so that the attempt is late, too
-			return nil, context.Cause(req.Context())
+			_, err := io.Copy(io.Discard, req.Body) // as the transport, which waits for the read
+			<-time.After(time.Second)               // so that the attempt is late, too
+			return nil, err
 		}})
 		body, writer := io.Pipe()
 		defer writer.Close()
@@ -361,6 +353,50 @@ func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T
 			t.Errorf("the observer was told %s", got)
 		}
 	})
+}
+
+// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+func TestBalancer_ReportsWhatTheBodyFailedWithWhateverTheEndpointSays(t *testing.T) {
+	errBody := errors.New("body")
+	b := newBalancer(t, dispatch.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		return nil, errBroken
+	}})
+	_, err := do(b, newRequest(t, http.MethodPut, readerFunc(func([]byte) (int, error) { return 0, errBody })))
+	if requireCallError(t, err); !errors.Is(err, errBody) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A body that was read to its end is no reason for a hang after it.
+func TestBalancer_BlamesTheEndpointThatHangsAfterTheBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events record
+		b := newBalancer(t, dispatch.Config{AttemptTimeout: time.Second, Observe: events.observe}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+			_, _ = io.Copy(io.Discard, req.Body)
+			<-req.Context().Done()
+			synctest.Wait() // the watch of the context has run
+			return nil, req.Context().Err()
+		}}, answering(200))
+		if status, err := do(b, newRequest(t, http.MethodPut, strings.NewReader("body"))); status != 200 {
+			t.Errorf("got %d, %v", status, err)
+		}
+		if got := strings.Join(events.all(), "; "); got != "a#1 failure, retried; b#2 success" {
+			t.Errorf("the observer was told %s", got)
+		}
+	})
+}
+
+func TestBalancer_SendsNoBodyAsNone(t *testing.T) {
+	var sent *http.Request
+	b := newBalancer(t, dispatch.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		sent = req
+		return reply(200, ""), nil
+	}})
+	req := newRequest(t, http.MethodPost, http.NoBody)
+	if _, err := do(b, req); err != nil || sent != req {
+		t.Errorf("got %v; the request was copied: %t", err, sent != req)
+	}
 }
 
 // Claim: RoundTrip does not change the caller's request, and closes its body.

@@ -65,7 +65,7 @@ func resets(t testing.TB, handle func(net.Conn)) (e *dispatch.HTTPEndpoint, aske
 
 func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }
 
-// Claim: Every call ends with a response or a CallError.
+// Claim: Every call returns a response or a CallError.
 func TestBalancer_AnswersFromAServer(t *testing.T) {
 	var events record
 	b := newBalancer(t, dispatch.Config{Observe: events.observe}, serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -110,7 +110,7 @@ func TestBalancer_AnswersFromAServer(t *testing.T) {
 	}
 }
 
-// Claim: Every call ends with a response or a CallError.
+// Claim: Every call returns a response or a CallError.
 //
 // Cases: B49.
 func TestBalancer_GoesOnWhenAServerIsDown(t *testing.T) {
@@ -303,7 +303,7 @@ func TestBalancer_CountsAResetInTheBodyAsAFailure(t *testing.T) {
 	requireIdle(t, b)
 }
 
-// Claim: Every call ends with a response or a CallError.
+// Claim: Every call returns a response or a CallError.
 func TestBalancer_ReportsAResetBeforeAnyResponse(t *testing.T) {
 	e, asked := resets(t, func(net.Conn) {})
 	b := newBalancer(t, dispatch.Config{}, e)

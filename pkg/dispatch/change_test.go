@@ -345,6 +345,23 @@ func TestBalancer_ClosesWithCallsInFlight(t *testing.T) {
 	})
 }
 
+// A change of health that waits when Close is called must not open the Balancer
+// again.
+//
+// Claim: Close ends the Balancer's goroutine; calls in flight go on.
+//
+// Cases: B30.
+func TestBalancer_StaysClosedThoughAChangeWasWaiting(t *testing.T) {
+	for range 100 {
+		b := newBalancer(t, dispatch.Config{Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1}}, failing(errBroken))
+		_, _ = get(t, b)
+		_ = b.Close()
+		if _, err := get(t, b); !errors.Is(err, dispatch.ErrClosed) {
+			t.Fatalf("after Close: %v", err)
+		}
+	}
+}
+
 func TestNew_NamesTheFieldThatIsWrong(t *testing.T) {
 	chosen := new(policy.RoundRobin)
 	for _, row := range []struct {
@@ -502,7 +519,7 @@ func TestBalancer_SurvivesAnObserverThatPanicsOnACancellation(t *testing.T) {
 	})
 }
 
-// Claim: Every call ends with a response or a CallError.
+// Claim: Every call returns a response or a CallError.
 func TestBalancer_ReportsAPolicyThatBreaksTheRules(t *testing.T) {
 	var foreign poise.Selection
 	_ = newBalancer(t, dispatch.Config{Policy: fixed{func(v *poise.View) (poise.Picker, error) {

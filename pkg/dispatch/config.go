@@ -21,8 +21,9 @@ type Config struct {
 	// 3. 1 switches retries off.
 	Attempts int
 	// AttemptTimeout bounds each attempt from admission to the response header.
-	// The body may take as long as the caller's context allows. 0 or more; 0 sets
-	// no bound.
+	// The body may take as long as the caller's context allows. A request body whose
+	// Read blocks is closed; one that blocks even so holds the attempt. 0 or more; 0
+	// sets no bound.
 	AttemptTimeout time.Duration
 	// Admissions is how many picks one attempt may lose to admission before it
 	// gives up; 1 or more, default 16.

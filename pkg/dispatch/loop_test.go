@@ -176,6 +176,17 @@ func TestBalancer_GivesEachAttemptItsTime(t *testing.T) {
 	})
 }
 
+func TestBalancer_DeliversAResponseThatComesWithTheCancellation(t *testing.T) {
+	ctx, cancel := contextWithCancel(t)
+	b := newBalancer(t, dispatch.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
+		cancel()
+		return reply(200, "served"), nil
+	}})
+	if status, err := do(b, newRequest(t, http.MethodGet, nil).WithContext(ctx)); status != 200 || err != nil {
+		t.Errorf("got %d, %v", status, err)
+	}
+}
+
 func TestBalancer_LetsTheBodyTakeLongerThanTheAttemptTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var during error

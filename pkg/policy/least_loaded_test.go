@@ -119,7 +119,7 @@ func TestLeastLoaded_MovesItsCursorOnSuccessOnly(t *testing.T) {
 	broken[2].Load = untold{}
 
 	got := d.picks(t, 1) // 0, cursor 1
-	if _, err := open(t, p, broken).try(poise.Query{}); err != poise.ErrLoadOverflow {
+	if _, err := open(t, p, broken).try(poise.Query{}); !errors.Is(err, poise.ErrLoadOverflow) {
 		t.Fatalf("with a load that cannot be told: %v, want %v", err, poise.ErrLoadOverflow)
 	}
 	if _, err := d.try(poise.Query{Tried: retried(samples, 0, 1, 2, 3)}); err != poise.ErrAllTried {

@@ -148,7 +148,7 @@ func TestPowerOfTwoChoices_FailedReadHasUsedItsDraw(t *testing.T) {
 		broken[position].Load = untold{}
 		for _, why := range []*poise.Decision{nil, new(poise.Decision)} {
 			index, err := open(t, p, broken).try(poise.Query{Why: why})
-			if index != -1 || err != poise.ErrLoadOverflow {
+			if index != -1 || !errors.Is(err, poise.ErrLoadOverflow) {
 				t.Fatalf("picked %d (%v), want %v", index, err, poise.ErrLoadOverflow)
 			}
 			if why != nil && why.Err != err {

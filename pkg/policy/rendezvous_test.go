@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -160,7 +161,7 @@ func TestRendezvous_WithoutAKey(t *testing.T) {
 		var why poise.Decision
 		d := open(t, newRendezvous(t, policy.RendezvousConfig{NoKey: new(policy.LeastLoaded)}), broken)
 		_, err := d.try(poise.Query{Why: &why})
-		if err != poise.ErrLoadOverflow || why.Err != err || why.Rule != poise.RuleNone || why.Policy != "Rendezvous" {
+		if !errors.Is(err, poise.ErrLoadOverflow) || why.Err != err || why.Rule != poise.RuleNone || why.Policy != "Rendezvous" {
 			t.Errorf("error is %v, Why is %+v", err, why)
 		}
 	})

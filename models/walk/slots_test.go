@@ -1,0 +1,94 @@
+//go:build interleave
+
+package walk
+
+import (
+	"errors"
+	"testing"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/spec/replay"
+)
+
+// slots is a Slots and the variables in which callers keep their slots.
+type slots struct {
+	*dispatch.Slots
+	slot map[string]*dispatch.Slot
+	idle int
+}
+
+// Claim: After Remove, the idle function runs exactly once, when the last slot has come back.
+//
+// Bounds: two callers, one slot each, limit 1. Not shown: more of any.
+func TestSlots_WalkTheirStateGraphStepByStep(t *testing.T) {
+	call := func(f func(*dispatch.Slots)) func(*slots, replay.Record) func() any {
+		return func(s *slots, _ replay.Record) func() any {
+			return func() any { f(s.Slots); return "" }
+		}
+	}
+	replay.WalkSteps(t, replay.Load(t, "../../spec/tla/slots/Slots.graph"), replay.StepMapping[*slots]{
+		New: func(constants, _ replay.Record) (*slots, error) {
+			s := &slots{slot: map[string]*dispatch.Slot{"a": {}, "b": {}}}
+			s.Slots = dispatch.NewSlots(uint64(constants["Limit"].Int()), func() { s.idle++ })
+			return s, nil
+		},
+		Begin: map[string]func(*slots, replay.Record) func() any{
+			"(*Slots).Begin": func(s *slots, args replay.Record) func() any {
+				return func() any {
+					slot, err := s.Begin()
+					switch {
+					case errors.Is(err, dispatch.ErrDraining):
+						return "draining"
+					case errors.Is(err, poise.ErrAtCapacity):
+						return "full"
+					}
+					s.slot[args["by"].Str()] = &slot
+					return "slot"
+				}
+			},
+			"(*Slot).Release": func(s *slots, args replay.Record) func() any {
+				by := args["by"].Str()
+				return func() any {
+					if s.slot[by].Release() {
+						return "true"
+					}
+					return "false"
+				}
+			},
+			"(*Slots).Drain":  call((*dispatch.Slots).Drain),
+			"(*Slots).Resume": call((*dispatch.Slots).Resume),
+			"(*Slots).Remove": call((*dispatch.Slots).Remove),
+		},
+		Steps: func(action string, from, args replay.Record) int {
+			switch action {
+			case "BeginAcquire", "BeginUndo", "ReleaseGive":
+				return 2 // the lease, which InFlight walks operation by operation
+			case "ReleaseAgain":
+				if from["slot"].Fields()[args["by"].Str()].Str() == "none" {
+					return 0 // a zero Slot knows no Slots
+				}
+			}
+			return 1
+		},
+		Project: func(s *slots) map[string]any {
+			names := []string{"open", "draining", "removed"}
+			return map[string]any{
+				"used":    s.InFlight().Current(),
+				"state":   names[replay.Field(s.Slots, "state").(uint32)],
+				"retired": replay.Field(s.Slots, "retired"),
+				"idle":    s.idle,
+				"slot":    map[string]string{"a": held(s.slot["a"], "lease"), "b": held(s.slot["b"], "lease")},
+			}
+		},
+		May: func(_, state replay.Record, name string, args replay.Record) bool {
+			// A caller that holds a slot would lose it by beginning another call.
+			return name != "(*Slots).Begin" || state["slot"].Fields()[args["by"].Str()].Str() != "held"
+		},
+		Busy: busy(""),
+		Hidden: []replay.Exempt{
+			{Name: "call", Why: "which call a caller is in shows in what it returns"},
+			{Name: "pc", Why: "the place in a call shows in what its next operation does"},
+		},
+	}, newDriver)
+}

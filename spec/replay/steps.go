@@ -1,0 +1,203 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// Stepper runs calls one synchronising operation at a time.
+type Stepper interface {
+	// Start begins a call and stops it before its first operation.
+	Start(task string, call func() any) error
+	// Step lets it make one operation, and whatever follows up to the next one.
+	Step(task string) error
+	// Ended returns what the call returned, if it has ended.
+	Ended(task string) (result any, ended bool)
+	// Close ends the calls that have not.
+	Close()
+}
+
+// StepMapping says how a Go type follows a specification operation by operation.
+type StepMapping[S any] struct {
+	_ struct{}
+	// New makes the type as an initial state has it.
+	New func(constants, initial Record) (S, error)
+	// Begin returns a call, by the Go function that is called.
+	Begin map[string]func(s S, args Record) func() any
+	// Steps returns how many operations an action takes; nil: each takes one.
+	Steps func(action string, from, args Record) int
+	// Project returns the variables as the type has them.
+	Project func(S) map[string]any
+	// May reports whether a caller outside any call may begin one. The graph must
+	// say the same.
+	May func(constants, state Record, name string, args Record) bool
+	// Busy names the callers that are inside a call.
+	Busy func(state Record) []string
+	// Hidden are variables that are not compared.
+	Hidden []Exempt
+}
+
+// WalkSteps makes every edge of the graph on the real type, after a shortest path
+// to where it begins: every interleaving of the specification is one of the
+// shipped code. After each step it compares the state, whether the call has ended,
+// and what it returned.
+func WalkSteps[S any](t testing.TB, g *Graph, m StepMapping[S], stepper func() Stepper) Walked {
+	t.Helper()
+	counts, problems := m.Check(g, stepper)
+	report(t, problems)
+	if len(problems) == 0 {
+		t.Logf("%s: %d states, %d edges; %d edges made, step by step", g.Spec, counts.States, counts.Edges, counts.Covered)
+	}
+	return counts
+}
+
+// Check is WalkSteps without a test.
+func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error) {
+	counts := Walked{States: len(g.States), Edges: len(g.Edges)}
+	edges := make([]Operation, len(g.Edges))
+	for i, e := range g.Edges {
+		edges[i] = Operation{From: e.From, To: e.To}
+	}
+	by := g.shortest(edges)
+	used := map[string]bool{}
+	var problems []error
+	for i := range g.Edges {
+		if by[g.Edges[i].From] == -2 {
+			problems = append(problems, fmt.Errorf("%s: no path leads to state %d", g.Spec, g.Edges[i].From))
+			continue
+		}
+		if err := m.walk(g, by, i, stepper(), used); err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		counts.Covered++
+	}
+	problems = append(problems, m.close(g, by)...)
+	for name := range m.Begin {
+		if !used[name] {
+			problems = append(problems, fmt.Errorf("%s: the graph never calls %s; take it out of the mapping", g.Spec, name))
+		}
+	}
+	for _, e := range m.Hidden {
+		if !used["hidden "+e.Name] {
+			problems = append(problems, fmt.Errorf("%s: there is no variable %s to hide", g.Spec, e.Name))
+		}
+	}
+	return counts, problems
+}
+
+// walk makes one edge on a fresh object. Only the last step is compared: the
+// steps before are edges too.
+func (m StepMapping[S]) walk(g *Graph, by []int, edge int, run Stepper, used map[string]bool) error {
+	defer run.Close()
+	path := []int{edge}
+	state := g.Edges[edge].From
+	for by[state] >= 0 {
+		path = append(path, by[state])
+		state = g.Edges[by[state]].From
+	}
+	slices.Reverse(path)
+	s, err := m.New(g.Constants, g.States[state])
+	if err != nil {
+		return fmt.Errorf("%s: New: %w", g.Spec, err)
+	}
+	for _, e := range path {
+		if err = m.step(g, s, g.Edges[e], run, used); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = compare(m.Project(s), g.States[g.Edges[edge].To], m.Hidden, used)
+	}
+	if err == nil {
+		return nil
+	}
+	text := fmt.Sprintf("%s: %v\n  from %s", g.Spec, err, g.States[state].Value())
+	for _, e := range path {
+		text += "\n  " + string(g.Edges[e].Step)
+	}
+	return errors.New(text)
+}
+
+// step makes one edge.
+func (m StepMapping[S]) step(g *Graph, s S, e Edge, run Stepper, used map[string]bool) error {
+	args := e.Step.Fields()
+	action, by := args["op"].Str(), args["by"].Str()
+	if !slices.Contains(m.Busy(g.States[e.From]), by) {
+		begin := m.Begin[g.Go[action]]
+		if begin == nil {
+			return fmt.Errorf("the mapping cannot begin %s", g.Go[action])
+		}
+		used[g.Go[action]] = true
+		if err := run.Start(by, begin(s, args)); err != nil {
+			return err
+		}
+	}
+	steps := 1
+	if m.Steps != nil {
+		steps = m.Steps(action, g.States[e.From], args)
+	}
+	for range steps {
+		if err := run.Step(by); err != nil {
+			return fmt.Errorf("%s: %w", action, err)
+		}
+	}
+	result, ended := run.Ended(by)
+	switch goesOn := slices.Contains(m.Busy(g.States[e.To]), by); {
+	case ended == goesOn:
+		return fmt.Errorf("after %s, whether the call of %s has ended is %t", action, by, ended)
+	case ended && Of(result) != args["res"]:
+		return fmt.Errorf("%s returned %v and not %s", action, result, args["res"])
+	}
+	return nil
+}
+
+// close asks the other way round: in every state, can every call that has begun go
+// on in exactly one way, and may a client begin exactly the calls that the graph
+// begins?
+func (m StepMapping[S]) close(g *Graph, by []int) (problems []error) {
+	labels := map[Label]Record{}
+	begins := map[int]map[Label]bool{}
+	goesOn := map[int]map[string]int{}
+	for _, e := range g.Edges {
+		args := e.Step.Fields()
+		caller := args["by"].Str()
+		if slices.Contains(m.Busy(g.States[e.From]), caller) {
+			if goesOn[e.From] == nil {
+				goesOn[e.From] = map[string]int{}
+			}
+			goesOn[e.From][caller]++
+			continue
+		}
+		label := Label{g.Go[args["op"].Str()], args.without("op", "res").Value()}
+		labels[label] = args
+		if begins[e.From] == nil {
+			begins[e.From] = map[Label]bool{}
+		}
+		begins[e.From][label] = true
+	}
+	for i, state := range g.States {
+		if by[i] == -2 {
+			continue
+		}
+		busy := m.Busy(state)
+		for _, caller := range busy {
+			if n := goesOn[i][caller]; n != 1 {
+				problems = append(problems, fmt.Errorf("%s: the call of %s goes on in %d ways in %s, and a real one in one",
+					g.Spec, caller, n, state.Value()))
+			}
+		}
+		for label, args := range labels {
+			if slices.Contains(busy, args["by"].Str()) {
+				continue
+			}
+			if may := m.May(g.Constants, state, label.Name, args); may != begins[i][label] {
+				problems = append(problems, fmt.Errorf("%s: whether a client may make %s %s in %s is %t, and the graph says otherwise",
+					g.Spec, label.Name, label.Args, state.Value(), may))
+			}
+		}
+	}
+	return problems
+}
