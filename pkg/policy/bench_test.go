@@ -52,26 +52,12 @@ func benchmarkQueries() []poise.Query {
 // than 512 candidates the ring is given the points that it needs.
 func benchmarkPolicies(b *testing.B, n int) map[string]poise.Policy {
 	b.Helper()
-	var ring policy.RingHashConfig
+	policies := every(b)
+	eachTopology(b, policy.TopologyConfig{Seed: 0x5eed}, func(name string, p poise.Policy) { policies[name] = p })
 	if n > 512 {
-		ring.MaxPoints = 1 << 21
+		policies["RingHash"] = newRingHash(b, policy.RingHashConfig{MaxPoints: 1 << 21})
 	}
-	return map[string]poise.Policy{
-		"RoundRobin":               new(policy.RoundRobin),
-		"SmoothWeightedRoundRobin": new(policy.SmoothWeightedRoundRobin),
-		"Random":                   newRandom(b, 0x5eed),
-		"WeightedRandom":           newWeightedRandom(b, 0x5eed),
-		"LeastLoaded":              new(policy.LeastLoaded),
-		"PowerOfTwoChoices":        newPowerOfTwoChoices(b, 0x5eed),
-		"WeightedLeastRequest":     newWeightedLeastRequest(b, 0x5eed),
-		"Rendezvous":               new(policy.Rendezvous),
-		"WeightedRendezvous":       new(policy.WeightedRendezvous),
-		"BoundedLoadRendezvous":    new(policy.BoundedLoadRendezvous),
-		"RingHash":                 newRingHash(b, ring),
-		"Maglev":                   new(policy.Maglev),
-		"Priority":                 newPriority(b, policy.TopologyConfig{Seed: 0x5eed}),
-		"Locality":                 newLocality(b, policy.TopologyConfig{Seed: 0x5eed}),
-	}
+	return policies
 }
 
 var benchmarkNames = []string{
@@ -84,7 +70,7 @@ var benchmarkNames = []string{
 func benchmarkIsKeyed(name string) bool { return slices.Contains(kindNames, name) }
 
 func TestBenchmarks_CoverEveryPolicy(t *testing.T) {
-	for name := range endpointPolicies {
+	for name := range every(t) {
 		if !slices.Contains(benchmarkNames, name) {
 			t.Errorf("%s is not measured", name)
 		}
