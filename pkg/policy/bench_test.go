@@ -29,7 +29,7 @@ func benchmarkSamples(b *testing.B, n, percent int) []poise.Sample {
 	for i := range samples {
 		samples[i] = poise.Sample{
 			ID:       fmt.Sprintf("backend-%04d", i),
-			Weight:   weight(b, uint32(1+i%4)),
+			Weight:   weightOf(b, uint32(1+i%4)),
 			Load:     holding(b, uint64(i%17)),
 			Priority: uint32(i % 3), Locality: fmt.Sprint("zone-", i%3),
 		}

@@ -23,7 +23,7 @@ func TestKeyedPolicies_Golden(t *testing.T) {
 			for _, n := range []int{1, 2, 3, 7, 100} {
 				samples := backends(n)
 				for i := range samples {
-					samples[i].Weight, samples[i].Load = weight(t, uint32(1+i%4)), holding(t, uint64(i%17))
+					samples[i].Weight, samples[i].Load = weightOf(t, uint32(1+i%4)), holding(t, uint64(i%17))
 					if i%6 == 5 {
 						samples[i].Status = poise.Draining
 					}
