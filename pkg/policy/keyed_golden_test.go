@@ -14,7 +14,9 @@ var goldenNames = map[string]string{
 }
 
 // The keyed policies have no seed. Their golden files freeze where keys of every
-// kind go, and in which order retries would follow.
+// kind go, and in which order retries would follow, in every process.
+//
+// Cases: E1.
 func TestKeyedPolicies_Golden(t *testing.T) {
 	for _, name := range kindNames {
 		t.Run(name, func(t *testing.T) {

@@ -81,6 +81,8 @@ func TestBoundedLoadRendezvous_RefusesACandidateWithoutTracker(t *testing.T) {
 // Claim: NewRingHash refuses more points for one unit of weight than a ring may have.
 //
 // Claim: NewMaglev refuses a table size of 1, one above 5,000,011, and one that is not prime, in this order.
+//
+// Cases: E15.
 func TestKeyedPolicies_RefuseBadSettings(t *testing.T) {
 	bounded := func(percent uint32) error {
 		_, err := policy.NewBoundedLoadRendezvous(policy.BoundedLoadRendezvousConfig{Percent: percent})
