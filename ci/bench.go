@@ -119,6 +119,7 @@ func allocBudgets() []budget {
 var otherBudgets = []budget{
 	{what: "PowerOfTwoChoices at 8, pick, lease and release", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 30, unit: "ns"},
 	{what: "PowerOfTwoChoices at 4,096 against 8, with lease and release", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=4096", over: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 1.8, unit: "×"},
+	{what: "PowerOfTwoChoices with lease and release does not grow with the candidates", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=4096", over: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: ns, limit: 8, unit: "×", hard: true},
 	{what: "PowerOfTwoChoices at 8, allocations with lease and release", bench: "pkg/policy.BenchmarkLease/policy=PowerOfTwoChoices/n=8", metric: allocs, limit: 0, unit: "allocs", hard: true},
 	{what: "NewView of 4,096 candidates", bench: "pkg.BenchmarkNewView/n=4096", metric: ns, per: 1000, limit: 400, unit: "µs"},
 	{what: "Explorer, one execution of two tasks of six atomics", bench: "models/explore.BenchmarkExplore_TwoTasksOfSixAtomics", metric: ns, per: 924 * 1000, limit: 2, unit: "µs"},
