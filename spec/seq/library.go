@@ -247,9 +247,10 @@ type board struct {
 }
 
 // Board is a place where revisions are put up, and cursors that read it. A Next
-// that waits takes effect when it ends.
+// that waits takes effect when it ends; a Poll does not wait, and is cancelled if
+// nothing is new.
 //
-//	Publish() int   Close()   Next(cursor) int
+//	Publish() int   Close()   Load() int   Next(cursor) int   Poll(cursor) int
 func Board(first int) Spec {
 	return Define("board", board{revision: first}, func(b board, op Op) []board {
 		switch op.Name {
@@ -262,12 +263,14 @@ func Board(first int) Spec {
 		case "Close":
 			b.closed = true
 			return []board{b}
+		case "Load":
+			return One(op.Result == b.revision, b)
 		}
 		seen := &b.seen[op.Arg.(int)]
 		fresh := b.revision+1 > *seen
 		switch op.Result {
 		case Cancelled:
-			return []board{b}
+			return One(op.Name == "Next" || !fresh && !b.closed, b)
 		case Ended:
 			return One(b.closed && !fresh, b)
 		default:
