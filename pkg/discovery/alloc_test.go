@@ -42,3 +42,27 @@ func TestReading_AllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// An update leaves members and order as they are, so the next Lookup needs no new
+// index.
+func TestLookup_AfterAnUpdateUsesTheSameIndex(t *testing.T) {
+	d := newDirectory(t, discovery.Config[int]{})
+	s := open(t, d, "x")
+	list := many(1000)
+	reconcile(t, s, list)
+	value := 0
+	update := func() {
+		value--
+		_, _ = s.Upsert(list[3].ID, value)
+	}
+	alone := testing.AllocsPerRun(100, update)
+	d.Load().Lookup("nobody")
+	if both := testing.AllocsPerRun(100, func() {
+		update()
+		if m, ok := d.Load().Lookup(list[3].ID); !ok || m.Value != value {
+			t.Fatal(m)
+		}
+	}); both > alone {
+		t.Errorf("%v allocations, %v without Lookup", both, alone)
+	}
+}

@@ -25,7 +25,7 @@ func newDirectory(t testing.TB, cfg discovery.Config[int]) *discovery.Directory[
 	return d
 }
 
-func open(t testing.TB, d *discovery.Directory[int], source string) *discovery.Session[int] {
+func open[V any](t testing.TB, d *discovery.Directory[V], source string) *discovery.Session[V] {
 	t.Helper()
 	s, err := d.Open(source)
 	if err != nil {
@@ -249,6 +249,39 @@ func TestSession_BatchesTakeTheirOrderAtItsWord(t *testing.T) {
 	requireField(t, "a second removal", err, "changes[1].ID", discovery.ErrUnknown)
 	if d.Load() != before {
 		t.Error("something has changed")
+	}
+}
+
+func TestSession_AClaimThatIsNotTheOldestGoesUnnoticed(t *testing.T) {
+	d, err := discovery.New(discovery.Config[int]{Equal: func(int, int) bool { return false }}) // as for NaN
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := open(t, d, "x"), open(t, d, "y")
+	reconcile(t, first, entries("a"))
+	if _, err := second.Upsert("a", 5); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := second.Remove("a"); err != nil || a != (discovery.Applied{Effect: discovery.Kept, Revision: 1}) {
+		t.Errorf("got %v, %v", a, err)
+	}
+}
+
+func TestSession_SourcesThatClaimNothingAreForgotten(t *testing.T) {
+	d := newDirectory(t, discovery.Config[int]{AtOnce: true})
+	come := func(i int) {
+		s := open(t, d, fmt.Sprint("source ", i))
+		reconcile(t, s, entries("a"))
+		reconcile(t, s, nil)
+		s.Close()
+	}
+	come(0)
+	before := heap()
+	for i := range 10_000 {
+		come(i)
+	}
+	if after := heap(); after > before+64<<10 {
+		t.Errorf("the heap grew from %d to %d bytes", before, after)
 	}
 }
 

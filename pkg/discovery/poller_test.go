@@ -282,6 +282,9 @@ func TestDNS_MakesMembersOfAddresses(t *testing.T) {
 		if got := ids(d.Load()); got != row.ids {
 			t.Errorf("row %d: %s, want %s", i, got, row.ids)
 		}
+		if row.list != "" && resolver.list[0] != netip.MustParseAddr(strings.Fields(row.list)[0]) {
+			t.Errorf("row %d: the resolver's own list has changed: %v", i, resolver.list)
+		}
 		if resolver.asked != "ip service.test" || resolver.ctx != t.Context() || resolver.lookups != i+1 {
 			t.Errorf("row %d: asked %q, %d times", i, resolver.asked, resolver.lookups)
 		}

@@ -111,9 +111,10 @@ func (r *reader[V]) advance() {
 	}
 }
 
-// skipShared passes over pages that both have.
+// skipShared passes over pages that both have. A page that both have comes to be
+// the first of both at the same time: nobody before it is in only the newer one.
 func skipShared[V any](a, b *reader[V]) {
-	for a.at == 0 && b.at == 0 && len(a.pages) > 0 && len(b.pages) > 0 {
+	for len(a.pages) > 0 && len(b.pages) > 0 {
 		p, q := a.pages[0].members, b.pages[0].members
 		if len(p) != len(q) || &p[0] != &q[0] {
 			return
