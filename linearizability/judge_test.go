@@ -64,7 +64,7 @@ func specifications() []seq.Spec {
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, publication} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, board, shared, publication} {
 		all = append(all, s.spec)
 	}
 	return all

@@ -25,6 +25,7 @@ type jsonValue struct {
 	Bool      *bool      `json:"bool,omitempty"`
 	Admission *Admission `json:"admission,omitempty"`
 	Verdict   *Verdict   `json:"verdict,omitempty"`
+	Applied   *Applied   `json:"applied,omitempty"`
 }
 
 // MarshalJSON writes the call. It fails for values of types that no
@@ -64,6 +65,8 @@ func wrap(value any) (v jsonValue, err error) {
 		v.Admission = &value
 	case Verdict:
 		v.Verdict = &value
+	case Applied:
+		v.Applied = &value
 	default:
 		err = fmt.Errorf("seq: no JSON form for %T", value)
 	}
@@ -82,6 +85,8 @@ func (v jsonValue) value() any {
 		return *v.Admission
 	case v.Verdict != nil:
 		return *v.Verdict
+	case v.Applied != nil:
+		return *v.Applied
 	default:
 		return nil
 	}

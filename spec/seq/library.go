@@ -233,3 +233,116 @@ func Members(initial uint64) Spec {
 		return One(members == 0, members)
 	})
 }
+
+// The results of a Next that returned no revision.
+const (
+	Ended     = -1 // the board is closed and its last revision was returned
+	Cancelled = -2 // the wait was given up
+)
+
+type board struct {
+	revision int
+	closed   bool
+	seen     [4]int // by cursor, the last revision and one; 0: none
+}
+
+// Board is a place where revisions are put up, and cursors that read it. A Next
+// that waits takes effect when it ends; a Poll does not wait, and is cancelled if
+// nothing is new.
+//
+//	Publish() int   Close()   Load() int   Next(cursor) int   Poll(cursor) int
+func Board(first int) Spec {
+	return Define("board", board{revision: first}, func(b board, op Op) []board {
+		switch op.Name {
+		case "Publish":
+			if b.closed {
+				return One(op.Result == Ended, b)
+			}
+			b.revision++
+			return One(op.Result == b.revision, b)
+		case "Close":
+			b.closed = true
+			return []board{b}
+		case "Load":
+			return One(op.Result == b.revision, b)
+		}
+		seen := &b.seen[op.Arg.(int)]
+		fresh := b.revision+1 > *seen
+		switch op.Result {
+		case Cancelled:
+			return One(op.Name == "Next" || !fresh && !b.closed, b)
+		case Ended:
+			return One(b.closed && !fresh, b)
+		default:
+			allowed := fresh && op.Result == b.revision
+			*seen = b.revision + 1
+			return One(allowed, b)
+		}
+	})
+}
+
+// Applied is an effect and the revision after it.
+type Applied struct {
+	Effect   string
+	Revision int
+}
+
+type shared struct {
+	claims   uint64 // by source
+	there    bool
+	revision int
+}
+
+// Shared is one member that several sources claim and drop. Without a claim it
+// drains until its drain is finished.
+//
+//	Upsert(source) Applied   Remove(source) Applied   FinishDrain() Applied
+func Shared() Spec {
+	return Define("shared member", shared{}, func(s shared, op Op) []shared {
+		var effect string
+		was := s
+		switch op.Name {
+		case "Upsert":
+			s.there, s.claims = true, s.claims|bit(op.Arg)
+			switch {
+			case !was.there:
+				effect = "inserted"
+			case was.claims == 0:
+				effect = "revived"
+			case was.claims == s.claims:
+				effect = "unchanged"
+			default:
+				effect = "claimed"
+			}
+		case "Remove":
+			s.claims &^= bit(op.Arg)
+			switch {
+			case !was.there:
+				effect = "unknown"
+			case was.claims == 0:
+				effect = "already draining"
+			case s.claims == 0:
+				effect = "drain started"
+			default:
+				effect = "kept"
+			}
+		default:
+			switch {
+			case !was.there:
+				effect = "unknown"
+			case was.claims != 0:
+				effect = "not draining"
+			default:
+				effect, s.there = "drain finished", false
+			}
+		}
+		switch effect {
+		case "inserted", "revived", "drain started", "drain finished":
+			s.revision++
+		}
+		if effect == "unknown" { // an error bears no revision
+			return One(op.Result == Applied{Effect: effect}, s)
+		}
+		return One(op.Result == Applied{effect, s.revision}, s)
+	})
+}

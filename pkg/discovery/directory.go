@@ -1,0 +1,298 @@
+// Explorable.
+
+package discovery
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
+)
+
+// Config are the settings of a Directory.
+type Config[V any] struct {
+	_ struct{}
+	// Equal reports whether two values say the same of a member. Required. It is
+	// called while the directory is locked against other changes, and must be a
+	// function of its arguments alone. After a panic of it nothing has changed.
+	Equal func(a, b V) bool
+	// AtOnce lets a member leave as soon as nobody claims it. The default is that
+	// it drains, and leaves by FinishDrain or FinishDrains.
+	AtOnce bool
+	// DrainFor is how long a drain may last before FinishDrains ends it in spite
+	// of work; 0 is no limit.
+	DrainFor time.Duration
+	// Revision is the number of the first snapshot, which is empty; for a directory
+	// whose readers have seen an earlier one.
+	Revision uint64
+}
+
+// Directory is the list of who exists. Sources change it through sessions, and
+// anybody reads its newest snapshot.
+//
+// A Directory is made by New.
+//
+// # Contract
+//
+//   - Every change, batch or list that changes anything raises the revision by exactly one; all others leave it.
+//   - Load returns the newest snapshot, and every call after a change has returned sees that change.
+//   - A member keeps its incarnation and its place until it leaves; an identity that comes back is a new incarnation at the end.
+//   - A member leaves or begins to drain only when no source claims it any more.
+//   - The value of a member is that of the source whose claim is the oldest.
+//   - FinishDrain refuses while work is outstanding, and for members that do not drain.
+//   - FinishDrains ends the drains that have no work left or have reached DrainFor, and no others.
+//   - WaitFor returns once the revision is reached, however the wait and the publication race.
+//   - Close keeps the last snapshot, wakes everybody who waits, and refuses every later change.
+//   - Closed reports at any time whether the Directory was closed.
+//   - A change that needs a revision when none is left is refused, and changes nothing.
+//
+// # Cost
+//
+// Load is two loads and allocates nothing. A change is one lookup, and copies one
+// page of at most 128 members and the list of pages. Nobody who reads delays a
+// change.
+//
+// # Concurrency
+//
+// Every method may be called at any time. Changes of all sources are serialised by
+// one mutex, each being one critical section, and take effect in the order in
+// which they get it. Readers never take it. Who waits is woken after the mutex was
+// given back.
+type Directory[V any] struct {
+	rules   *rules[V]
+	cfg     Config[V]
+	current syncx.Pointer[published[V]]
+
+	mu syncx.Mutex
+	// Guarded by mu.
+	entries      map[string]*entry[V]
+	sources      map[string]*source[V]
+	incarnations uint64
+	rounds       uint64 // lists taken so far
+}
+
+// published is a snapshot and what readers need to follow it.
+type published[V any] struct {
+	snapshot *Snapshot[V]
+	closed   bool // it is the last one
+	// superseded happens after the next published is stored.
+	superseded syncx.Event
+}
+
+// entry is what the directory knows of one member. Once it is in the map, only
+// its round and its drain change.
+type entry[V any] struct {
+	member *Member[V] // nil in a stage: the identity is absent
+	claims []claim[V] // oldest first; none exactly while it drains
+	round  uint64     // the last list that named it
+
+	seen  bool // FinishDrains has met this drain, at since
+	since time.Time
+}
+
+// claim is a source's word that a member exists, and what it is.
+type claim[V any] struct {
+	by    *source[V]
+	value V
+}
+
+// source is who makes changes, over all of its sessions.
+type source[V any] struct {
+	name    string
+	session *Session[V] // nil: none is open
+	claims  int
+}
+
+// New returns an empty Directory, or a [poise.FieldError].
+func New[V any](cfg Config[V]) (*Directory[V], error) {
+	switch {
+	case cfg.Equal == nil:
+		return nil, refuse("Equal", nil, ErrMissing)
+	case cfg.DrainFor < 0:
+		return nil, refuse("DrainFor", cfg.DrainFor, ErrOutOfRange)
+	}
+	kind := reflect.TypeFor[V]().Kind()
+	d := &Directory[V]{
+		rules: &rules[V]{
+			equal:  cfg.Equal,
+			nilled: kind == reflect.Pointer || kind == reflect.Interface || kind == reflect.Func,
+		},
+		cfg:     cfg,
+		entries: make(map[string]*entry[V]),
+		sources: make(map[string]*source[V]),
+	}
+	d.current.Store(&published[V]{snapshot: &Snapshot[V]{rules: d.rules, revision: cfg.Revision, index: new(index)}})
+	return d, nil
+}
+
+// Load returns the newest snapshot. It stays valid for ever.
+func (d *Directory[V]) Load() *Snapshot[V] { return d.current.Load().snapshot }
+
+// Closed reports whether the Directory was closed.
+func (d *Directory[V]) Closed() bool { return d.current.Load().closed }
+
+// Close ends the Directory. Closing again changes nothing.
+func (d *Directory[V]) Close() {
+	if last := d.end(); last != nil {
+		last.superseded.Fire()
+	}
+}
+
+// end publishes the last snapshot as such, and returns what it supersedes.
+func (d *Directory[V]) end() *published[V] {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	last := d.current.Load()
+	if last.closed {
+		return nil
+	}
+	d.current.Store(&published[V]{snapshot: last.snapshot, closed: true})
+	return last
+}
+
+// WaitFor returns the newest snapshot once its revision is at least the given one.
+// It returns ErrClosed if that will not happen, or ctx's error once ctx has ended.
+func (d *Directory[V]) WaitFor(ctx context.Context, revision uint64) (*Snapshot[V], error) {
+	for {
+		p := d.current.Load()
+		switch {
+		case p.snapshot.revision >= revision:
+			return p.snapshot, nil
+		case p.closed:
+			return nil, ErrClosed
+		}
+		if err := p.superseded.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Open opens a session for the source of that name. If the source has one open,
+// that one ends. What the source claims stays, so that a source which starts again
+// does not make its members leave and come back.
+func (d *Directory[V]) Open(name string) (*Session[V], error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.current.Load().closed {
+		return nil, ErrClosed
+	}
+	of := d.sources[name]
+	if of == nil {
+		of = &source[V]{name: name}
+		d.sources[name] = of
+	}
+	of.session = &Session[V]{d: d, of: of}
+	return of.session, nil
+}
+
+// Ended is a member whose drain has ended.
+type Ended[V any] struct {
+	// Member is as it was.
+	Member Member[V]
+	// Outstanding is the work that it still had, if DrainFor was over.
+	Outstanding uint64
+}
+
+// Drains is what FinishDrains did and left.
+type Drains[V any] struct {
+	// Ended are the members that have left, in the order of joining.
+	Ended []Ended[V]
+	// Left is the number of members that still drain.
+	Left int
+	// Wait is the time until the next of them reaches DrainFor; 0 if none will.
+	Wait time.Duration
+	// Revision is that of the directory afterwards.
+	Revision uint64
+}
+
+// FinishDrain removes a draining member that has no work outstanding. The caller
+// counts the work, at an admission that refuses the draining: there a count of
+// none is final. An identity that is not there is refused with a
+// [poise.FieldError].
+func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (Applied, error) {
+	var effect Effect
+	revision, err := d.change(nil, func(st *stage[V]) error {
+		e := st.look(id)
+		switch {
+		case e == nil:
+			return refuse("ID", id, ErrUnknown)
+		case !e.member.Draining:
+			effect = NotDraining
+		case outstanding > 0:
+			effect = StillBusy
+		default:
+			st.edit(id).member = nil
+			effect = DrainFinished
+		}
+		st.note(effect)
+		return nil
+	})
+	if err != nil {
+		return Applied{}, err
+	}
+	return Applied{effect, revision}, nil
+}
+
+// FinishDrains removes the draining members that have no work outstanding, and
+// those that have drained for DrainFor at the instant now. A drain is timed from
+// the first FinishDrains that finds it, so this is to be called once in a while.
+// A clock that steps back begins the time of a drain anew. All that leave do so in
+// one revision.
+//
+// The function counts the work of a member; nil counts none. It runs under no
+// lock. A member that was revived while it ran stays.
+func (d *Directory[V]) FinishDrains(now time.Time, outstanding func(Member[V]) uint64) (Drains[V], error) {
+	type drain struct {
+		member *Member[V]
+		work   uint64
+	}
+	var found []drain
+	for _, m := range d.Load().members.all {
+		if !m.Draining {
+			continue
+		}
+		work := uint64(0)
+		if outstanding != nil {
+			work = outstanding(*m)
+		}
+		found = append(found, drain{m, work})
+	}
+	var out Drains[V]
+	revision, err := d.change(nil, func(st *stage[V]) error {
+		for _, f := range found {
+			e := d.entries[f.member.ID]
+			if e == nil || e.member != f.member {
+				continue
+			}
+			if left := e.left(now, d.cfg.DrainFor); f.work > 0 && left != 0 {
+				out.Left++
+				if left > 0 && (out.Wait == 0 || left < out.Wait) {
+					out.Wait = left
+				}
+				continue
+			}
+			st.edit(f.member.ID).member = nil
+			st.note(DrainFinished)
+			out.Ended = append(out.Ended, Ended[V]{*f.member, f.work})
+		}
+		return nil
+	})
+	if err != nil {
+		return Drains[V]{}, err
+	}
+	out.Revision = revision
+	return out, nil
+}
+
+// left returns how long the drain may still last, 0 if its time is over and
+// less if it has no limit. Requires Directory.mu.
+func (e *entry[V]) left(now time.Time, limit time.Duration) time.Duration {
+	if limit == 0 {
+		return -1
+	}
+	if !e.seen || now.Before(e.since) {
+		e.seen, e.since = true, now
+	}
+	return max(limit-now.Sub(e.since), 0)
+}

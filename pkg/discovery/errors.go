@@ -1,0 +1,82 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of a change, a wait or a session.
+var (
+	// ErrClosed means that the Directory was closed. Nothing has changed, and
+	// nothing will.
+	ErrClosed = errors.New("discovery: directory is closed")
+	// ErrSessionEnded means that the Session was closed, or that its source has
+	// opened a newer one. It arrives inside a SessionError; nothing has changed.
+	ErrSessionEnded = errors.New("discovery: session has ended")
+	// ErrStale means that a source's revision is not newer than the last one of the
+	// same session. It arrives inside a StaleError; nothing has changed.
+	ErrStale = errors.New("discovery: revision is not newer")
+	// ErrEmptyList means that a source knows of nobody, which PollerConfig does not
+	// allow. The members of its last good list stay.
+	ErrEmptyList = errors.New("discovery: source has no members")
+	// ErrExhausted means that no revision is left. Nothing has changed; changes
+	// that need no revision still succeed.
+	ErrExhausted = errors.New("discovery: no revision is left")
+)
+
+// Errors of bad input. They arrive inside a poise.FieldError, which names the
+// field and the value; nothing has changed.
+var (
+	// ErrMissing means that a required field is not set.
+	ErrMissing = errors.New("discovery: required")
+	// ErrOutOfRange means a value outside its legal range.
+	ErrOutOfRange = errors.New("discovery: out of range")
+	// ErrUnknown means that no member has that identity.
+	ErrUnknown = errors.New("discovery: unknown identity")
+	// ErrDuplicate means that a list names one identity twice, or that a source
+	// adds an identity that it claims already.
+	ErrDuplicate = errors.New("discovery: identity occurs twice")
+	// ErrNilValue means a nil pointer, interface or function as a member's value.
+	ErrNilValue = errors.New("discovery: value is nil")
+	// ErrForeign means a Snapshot of another Directory.
+	ErrForeign = errors.New("discovery: snapshot of another directory")
+	// ErrNotOlder means a Snapshot newer than the one that it is compared with.
+	ErrNotOlder = errors.New("discovery: snapshot is newer")
+)
+
+// SessionError is the ErrSessionEnded of one source.
+type SessionError struct {
+	// Source is the name of the source.
+	Source string
+	// Replaced says that the source has opened a newer session.
+	Replaced bool
+}
+
+// Error names the source and how its session ended.
+func (e *SessionError) Error() string {
+	if e.Replaced {
+		return fmt.Sprintf("%v: source %q has opened another", ErrSessionEnded, e.Source)
+	}
+	return fmt.Sprintf("%v: source %q has closed it", ErrSessionEnded, e.Source)
+}
+
+// Unwrap returns ErrSessionEnded.
+func (e *SessionError) Unwrap() error { return ErrSessionEnded }
+
+// StaleError is the ErrStale of one list.
+type StaleError struct {
+	// Source is the name of the source.
+	Source string
+	// Current is the last revision that its session has taken.
+	Current uint64
+	// Attempted is the revision that was refused.
+	Attempted uint64
+}
+
+// Error names the source and both revisions.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("%v: source %q is at %d and sends %d", ErrStale, e.Source, e.Current, e.Attempted)
+}
+
+// Unwrap returns ErrStale.
+func (e *StaleError) Unwrap() error { return ErrStale }
