@@ -24,19 +24,28 @@ type call struct {
 	last    *attempt       // sent last
 	pending *http.Response // of last, until it is delivered or discarded
 
-	// tried names every endpoint that was sent to or refused; spent those only that
-	// admission refused or that answered: asking them again at once helps nobody.
-	// nil until there is one.
+	sent []visit // the attempts that came to nothing, nil until there is one
+
+	// What the next attempt passes over: tried names every endpoint that was sent to,
+	// or that refused this attempt; spent those only that refused it or that
+	// answered: asking them again at once helps nobody. nil until there is one.
 	tried   *poise.Tried
 	spent   *poise.Tried
-	refusal error // the last one, a capacity error if any was
+	refusal error // of this attempt: the last one, a capacity error if any was
 
 	decision *poise.Decision // of the last pick, if it is wanted
 }
 
+// visit is an endpoint that the call was sent to, and whether it answered.
+type visit struct {
+	member   *member
+	answered bool
+}
+
 // RoundTrip sends the request to an endpoint, and to others while it may be
 // repeated and the first did not serve. Every error is a [*CallError]; where
-// the caller's context ended the call it unwraps to context.Cause.
+// the caller's context ended the call it unwraps to context.Cause. The older
+// Request.Cancel is watched until the header arrives.
 func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := call{balancer: b, request: req}
 	if req == nil {
@@ -102,10 +111,7 @@ func (c *call) again() bool {
 	if !c.replay() {
 		return false
 	}
-	c.exclude(&c.tried, c.last.member)
-	if c.pending != nil {
-		c.exclude(&c.spent, c.last.member)
-	}
+	c.sent = append(c.sent, visit{c.last.member, c.pending != nil})
 	if !c.balancer.budget.Spend() {
 		return false
 	}
@@ -209,6 +215,7 @@ func (c *call) admit() (*attempt, error) {
 		a.decision = new(poise.Decision)
 		c.decision = a.decision
 	}
+	c.recall()
 	for range b.cfg.Admissions {
 		m, err := c.pick(a)
 		if err != nil {
@@ -224,6 +231,18 @@ func (c *call) admit() (*attempt, error) {
 		}
 	}
 	return nil, c.refusal
+}
+
+// recall begins an attempt with what earlier ones were sent to. What refused them
+// may admit this one.
+func (c *call) recall() {
+	c.tried, c.spent, c.refusal = nil, nil, nil
+	for _, v := range c.sent {
+		c.exclude(&c.tried, v.member)
+		if v.answered {
+			c.exclude(&c.spent, v.member)
+		}
+	}
 }
 
 // enter takes the permit and the slot of the endpoint.

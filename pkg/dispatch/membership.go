@@ -165,7 +165,8 @@ func setDrain(m *member) {
 }
 
 // SetStatus is the operator's word on one endpoint. Draining lets its calls end
-// and admits no new ones; Unavailable admits none either. Both hold for this
+// and admits no new ones; Unavailable keeps it from being picked, except by a
+// topology policy in a panic. Both hold for this
 // incarnation of the endpoint, whatever Update says of its status, until Ready
 // takes the word back: then the status of the list applies, at once. On an error
 // nothing has changed.
