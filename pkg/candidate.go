@@ -57,6 +57,10 @@ type Sample struct {
 // Sample returns s.
 func (s Sample) Sample() Sample { return s }
 
+// IsDraining reports whether the candidate is draining, whoever says it: its
+// Status or a wrapper's Excluded.
+func (s Sample) IsDraining() bool { return s.reason() == ExcludedDraining }
+
 // reason is why the sample is not eligible. A status that is not Ready wins over
 // Excluded, and draining, whoever says it, over all: it is never undone, nor
 // hidden, by a health signal.

@@ -101,7 +101,7 @@ func TestBalancer_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
 	b := newBalancer(t, dispatch.Config{
 		RetryBudget: dispatch.RetryBudgetConfig{Burst: 2, Percent: 1},
 		Quarantine:  dispatch.QuarantineConfig{Off: true},
-	}, e)
+	}, e, &fake{answer: e.answer})
 	var fresh []*source
 	call := func() {
 		t.Helper()
@@ -114,14 +114,15 @@ func TestBalancer_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
 			t.Fatalf("got %d, %v", status, err)
 		}
 	}
-	call() // repeats twice
-	call() // has no retry left in the budget
+	call() // repeats once, and then finds nobody for the body it has
+	call() // repeats once, and then has no retry left in the budget
+	call() // has none either
 	for i, body := range fresh {
 		if n := body.closes.Load(); n != 1 {
 			t.Errorf("body %d of GetBody was closed %d times", i, n)
 		}
 	}
-	if e.calls.Load() != 4 || len(fresh) != 3 {
+	if e.calls.Load() != 3 || len(fresh) != 5 {
 		t.Errorf("%d calls with %d fresh bodies", e.calls.Load(), len(fresh))
 	}
 }
@@ -144,7 +145,7 @@ func TestBalancer_BlamesNoEndpointForABodyThatFails(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var events record
-			b := newBalancer(t, dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{Failures: 1}}, serve(t, discard))
+			b := newBalancer(t, dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}, serve(t, discard))
 			body := &source{Reader: readerFunc(row.read)}
 			req := newRequest(t, http.MethodPut, body)
 			req.ContentLength = row.length
@@ -221,7 +222,7 @@ func TestBalancer_EndsAnUploadThatStalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var events record
-			cfg := dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{Failures: 1}}
+			cfg := dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}
 			if !cancels {
 				cfg.AttemptTimeout = 50 * time.Millisecond
 			}

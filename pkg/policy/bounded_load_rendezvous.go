@@ -41,7 +41,7 @@ const DefaultBoundedLoadPercent = 150
 //   - BoundedLoadRendezvous picks as if the tried candidates were not there, neither their loads nor their weights.
 //   - Loads whose sum plus one passes 64 bits fail the pick with ErrLoadOverflow.
 //   - With no load anywhere BoundedLoadRendezvous picks as WeightedRendezvous does.
-//   - The order of the candidates changes no pick of BoundedLoadRendezvous.
+//   - The order of the candidates changes no pick of BoundedLoadRendezvous, unless two hashes are equal.
 //   - NewBoundedLoadRendezvous refuses a percentage under 100.
 //   - BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker.
 //   - Without a key BoundedLoadRendezvous answers ErrNoKey, or asks the policy that NoKey names.

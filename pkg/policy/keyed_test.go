@@ -305,9 +305,9 @@ func TestTablePolicies_SayWhatDecided(t *testing.T) {
 
 // Cases: B38.
 //
-// Claim: The order of the candidates changes no pick of WeightedRendezvous.
+// Claim: The order of the candidates changes no pick of WeightedRendezvous, unless two hashes are equal.
 //
-// Claim: The order of the candidates changes no pick of BoundedLoadRendezvous.
+// Claim: The order of the candidates changes no pick of BoundedLoadRendezvous, unless two hashes are equal.
 //
 // Claim: The order of the candidates changes no pick of RingHash.
 //

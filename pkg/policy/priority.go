@@ -12,6 +12,10 @@ import poise "github.com/copyleftdev/poise-go/pkg"
 // A priority's capacity is counted in units of a millionth of the traffic. In a
 // scope the members are those of the scope, and nobody else exists.
 //
+// A panic is the one case in which a pick departs from the laws of poise.Picker:
+// it may return a candidate that the View does not call eligible, and nobody being
+// eligible is no failure while somebody did not opt out.
+//
 // A Priority is made by NewPriority.
 //
 // # Contract

@@ -31,7 +31,7 @@ type RendezvousConfig struct {
 //
 //   - Rendezvous picks the candidate with the highest Mix64 of the hash of 0, the key, 1 and the identity; of equal ones the earlier.
 //   - Adding a candidate moves keys only to it, and removing one moves only its keys.
-//   - The order of the candidates changes no pick of Rendezvous.
+//   - The order of the candidates changes no pick of Rendezvous, unless two hashes are equal.
 //   - A query without a key answers ErrNoKey, or goes to the policy that NoKey names.
 //   - An empty key is a key.
 //   - The default hash reads the key once a pick, and a custom Hash once for each candidate it is asked about.

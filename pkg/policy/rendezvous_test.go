@@ -225,7 +225,7 @@ func TestRendezvous_MovesOnlyWhatItMust(t *testing.T) {
 	}
 }
 
-// Claim: The order of the candidates changes no pick of Rendezvous.
+// Claim: The order of the candidates changes no pick of Rendezvous, unless two hashes are equal.
 //
 // Cases: B38.
 func TestRendezvous_IgnoresTheOrder(t *testing.T) {

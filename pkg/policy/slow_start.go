@@ -39,7 +39,7 @@ type SlowStartConfig struct {
 //
 //   - A candidate that becomes eligible has the given fraction of its weight, rounded down to a thousandth, until its window is over.
 //   - A candidate that becomes eligible again starts anew, and so does another incarnation.
-//   - Candidates that become eligible when no other was eligible before have their full weight at once.
+//   - Candidates that become eligible when nobody who was eligible before still is have their full weight at once.
 //   - All weights are scaled by one factor, so that a fraction of a small weight is not lost: by 1000, or by 100, 10 or 1 where the largest weight would not fit.
 //   - A scaled weight is never 0.
 //   - Apply changes nothing but weights and asks each Candidate for its Sample exactly once.

@@ -120,7 +120,7 @@ func TestSlowStart_StartsAnewAtEachRecovery(t *testing.T) {
 	}
 }
 
-// Claim: Candidates that become eligible when no other was eligible before have their full weight at once.
+// Claim: Candidates that become eligible when nobody who was eligible before still is have their full weight at once.
 //
 // Cases: Q14.
 func TestSlowStart_SlowsNobodyWhenEveryoneIsNew(t *testing.T) {

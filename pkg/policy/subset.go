@@ -29,7 +29,7 @@ type SubsetConfig struct {
 // # Contract
 //
 //   - Choose returns the Size candidates whose identities hash highest with the seed, in the order of the list; all of them where there are no more.
-//   - A draining candidate is not chosen; no other status and no exclusion changes the choice.
+//   - A draining candidate is not chosen; no other status and no other exclusion changes the choice.
 //   - When a candidate joins or leaves, at most one other changes.
 //   - The order of the candidates changes no choice.
 //   - Choose asks each Candidate for its Sample exactly once.
@@ -78,7 +78,7 @@ func (s *Subset) Choose(candidates []poise.Candidate) []poise.Candidate {
 			continue
 		}
 		sample := candidate.Sample()
-		if sample.Status != poise.Draining {
+		if !sample.IsDraining() {
 			entries = append(entries, entry{poise.Mix64(uint64(prefix.String(sample.ID))), sample, i})
 		}
 	}

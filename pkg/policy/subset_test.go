@@ -77,7 +77,7 @@ func TestSubset_ChoicesAreFrozen(t *testing.T) {
 	}
 }
 
-// Claim: A draining candidate is not chosen; no other status and no exclusion changes the choice.
+// Claim: A draining candidate is not chosen; no other status and no other exclusion changes the choice.
 func TestSubset_ChoosesByMembershipNotHealth(t *testing.T) {
 	samples := backends(20)
 	s := newSubset(t, 5, 7)
@@ -92,8 +92,11 @@ func TestSubset_ChoosesByMembershipNotHealth(t *testing.T) {
 		draining := slices.Clone(samples)
 		draining[i].Status = poise.Draining
 		absent := slices.Delete(slices.Clone(samples), i, i+1)
-		if got, want := chosen(s, draining), chosen(s, absent); !slices.Equal(got, want) {
-			t.Errorf("with %d draining: chose %v, and %v without it", i, got, want)
+		wrapped := slices.Clone(samples)
+		wrapped[i].Excluded = poise.ExcludedDraining
+		want := chosen(s, absent)
+		if got, wrapped := chosen(s, draining), chosen(s, wrapped); !slices.Equal(got, want) || !slices.Equal(wrapped, want) {
+			t.Errorf("with %d draining: chose %v, or %v where a wrapper says so, and %v without it", i, got, wrapped, want)
 		}
 	}
 }

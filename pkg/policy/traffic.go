@@ -104,7 +104,7 @@ func groupByPriority(v *poise.View, localities bool) []*group {
 	groups, zones := map[uint32]*group{}, map[place]*zone{}
 	for i, s := range v.All() {
 		m := member{index: i, eligible: v.Reason(i) == poise.NotExcluded}
-		if s.Status == poise.Draining || v.IsScope() && !m.eligible {
+		if s.IsDraining() || v.IsScope() && !m.eligible {
 			continue
 		}
 		// Opting out withholds a member only while it is not eligible.

@@ -31,7 +31,7 @@ type WeightedRendezvousConfig struct {
 //   - A change of one weight moves no key between two other candidates, and raising it moves keys only to that candidate.
 //   - Adding a weighted candidate moves keys only to it, and removing one moves only its keys.
 //   - Over equal weights WeightedRendezvous picks as Rendezvous does.
-//   - The order of the candidates changes no pick of WeightedRendezvous.
+//   - The order of the candidates changes no pick of WeightedRendezvous, unless two hashes are equal.
 //   - Without a key WeightedRendezvous answers ErrNoKey, or asks the policy that NoKey names.
 //
 // # Cost

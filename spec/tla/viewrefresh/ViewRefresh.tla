@@ -2,6 +2,8 @@
 \* Models: how the published picker follows health and status, and what admission
 \* makes of a picker that is behind.
 \* Go: pkg/dispatch/balancer.go Balancer.
+\* Go: pkg/dispatch/membership.go member.
+\* Go: pkg/dispatch/control.go published.
 \* Go: pkg/dispatch/call.go call.
 \* Go: pkg/dispatch/attempt.go attempt.
 \* Grain: one action is one operation on what goroutines share: the mutex, the
