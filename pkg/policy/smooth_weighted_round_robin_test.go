@@ -378,28 +378,6 @@ func TestSmoothWeightedRoundRobin_TakesATurnWhereNobodyIsPassedOver(t *testing.T
 	}
 }
 
-// A fleet that starts together follows the weights from its first picks on.
-//
-// Cases: Q2.
-func TestSmoothWeightedRoundRobin_SeedsSpreadAFleet(t *testing.T) {
-	const fleet = 20_000
-	for _, weights := range [][]uint32{{25, 75}, {1, 99}, {50, 50}, {1, 20, 79}} {
-		counts := make([]int, len(weights))
-		for seed := range uint64(fleet) {
-			counts[open(t, newSmooth(t, seed+1), weighing(t, weights...)).pick(t, poise.Query{})]++
-		}
-		for i, w := range weights {
-			share := float64(counts[i]) / fleet
-			if math.Abs(share-float64(w)/100) > 0.01 {
-				t.Errorf("weights %v: candidate %d is first %.3f of the time", weights, i, share)
-			}
-		}
-	}
-	if first := open(t, newSmooth(t, 0), weighing(t, 1, 2, 3)).pick(t, poise.Query{}); first != 2 {
-		t.Errorf("seed 0 starts at %d, want the heaviest", first)
-	}
-}
-
 func TestSmoothWeightedRoundRobin_SeedsStartWhereTheyEverDid(t *testing.T) {
 	checkGolden(t, "smooth_weighted_round_robin", goldenLines(t,
 		func(seed uint64) poise.Policy { return newSmooth(t, seed) }, risingWeights(t)))

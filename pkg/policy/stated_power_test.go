@@ -3,6 +3,7 @@ package policy_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -32,18 +33,25 @@ func sampleSize(p, relative float64) int {
 // checkShares reports counts that are not those of equally likely bins, and a
 // sample that is too small to show the relative bias.
 func checkShares(counts []int, relative float64) error {
-	n := 0
-	for _, count := range counts {
-		n += count
-	}
-	p := 1 / float64(len(counts))
-	if need := sampleSize(p, relative); n < need {
-		return fmt.Errorf("%d samples cannot show a bias of %v in %d bins: it takes %d", n, relative, len(counts), need)
-	}
-	sigma := math.Sqrt(float64(n) * p * (1 - p))
+	return checkProportions(counts, slices.Repeat([]uint32{1}, len(counts)), relative)
+}
+
+// checkProportions reports counts that are not in proportion to the weights, and
+// a sample that is too small to show the relative bias in the least likely bin.
+func checkProportions[W uint32 | float64](counts []int, weights []W, relative float64) error {
+	n, total := 0, 0.0
 	for i, count := range counts {
+		n += count
+		total += float64(weights[i])
+	}
+	if need := sampleSize(float64(slices.Min(weights))/total, relative); n < need {
+		return fmt.Errorf("%d samples cannot show a bias of %v among %v: it takes %d", n, relative, weights, need)
+	}
+	for i, count := range counts {
+		p := float64(weights[i]) / total
+		sigma := math.Sqrt(float64(n) * p * (1 - p))
 		if deviation := (float64(count) - float64(n)*p) / sigma; math.Abs(deviation) >= rejection {
-			return fmt.Errorf("bin %d of %d got %d of %d: %.1f sigma", i, len(counts), count, n, deviation)
+			return fmt.Errorf("bin %d of %v got %d of %d: %.1f sigma", i, weights, count, n, deviation)
 		}
 	}
 	return nil
@@ -96,5 +104,23 @@ func TestStatedPower_SizesAreWhatTheBiasNeeds(t *testing.T) {
 		if diff := got - row.want; diff < -1 || diff > 1 {
 			t.Errorf("p %v, bias %v: %d samples, want %d", row.p, row.relative, got, row.want)
 		}
+	}
+}
+
+func TestStatedPower_OfProportionsSeesWhatItClaims(t *testing.T) {
+	weights := []uint32{1, 3}
+	quarter := sampleSize(1.0/4, 0.01)/4 + 1
+	if err := checkProportions([]int{quarter, 3 * quarter}, weights, 0.01); err != nil {
+		t.Errorf("exact proportions of the needed size are rejected: %v", err)
+	}
+	if checkProportions([]int{quarter / 2, 3 * quarter / 2}, weights, 0.01) == nil {
+		t.Error("half of the needed sample passes")
+	}
+	more := quarter / 25
+	if checkProportions([]int{2*quarter + more, 6*quarter - more}, weights, 0.01) == nil {
+		t.Error("a bias of 2 % passes a test that claims to see 1 %")
+	}
+	if checkProportions([]int{2 * quarter, 2 * quarter}, weights, 0.01) == nil {
+		t.Error("equal shares pass for 1 to 3")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/policy"
@@ -51,42 +50,6 @@ func newSmooth(t reporter, seed uint64) *policy.SmoothWeightedRoundRobin {
 		t.Fatalf("NewSmoothWeightedRoundRobin: %v", err)
 	}
 	return p
-}
-
-// checkProportions reports counts that are not in proportion to the weights, and
-// a sample that is too small to show the relative bias in the lightest bin.
-func checkProportions(counts []int, weights []uint32, relative float64) error {
-	n, total := 0, 0.0
-	for i, count := range counts {
-		n += count
-		total += float64(weights[i])
-	}
-	if need := sampleSize(float64(slices.Min(weights))/total, relative); n < need {
-		return fmt.Errorf("%d samples cannot show a bias of %v among %v: it takes %d", n, relative, weights, need)
-	}
-	for i, count := range counts {
-		p := float64(weights[i]) / total
-		sigma := math.Sqrt(float64(n) * p * (1 - p))
-		if deviation := (float64(count) - float64(n)*p) / sigma; math.Abs(deviation) >= rejection {
-			return fmt.Errorf("bin %d of %v got %d of %d: %.1f sigma", i, weights, count, n, deviation)
-		}
-	}
-	return nil
-}
-
-func TestStatedPower_OfProportionsSeesWhatItClaims(t *testing.T) {
-	weights := []uint32{1, 3}
-	quarter := sampleSize(1.0/4, 0.01)/4 + 1
-	if err := checkProportions([]int{quarter, 3 * quarter}, weights, 0.01); err != nil {
-		t.Errorf("exact proportions of the needed size are rejected: %v", err)
-	}
-	if checkProportions([]int{quarter / 2, 3 * quarter / 2}, weights, 0.01) == nil {
-		t.Error("half of the needed sample passes")
-	}
-	more := quarter / 25
-	if checkProportions([]int{2*quarter + more, 6*quarter - more}, weights, 0.01) == nil {
-		t.Error("a bias of 2 % passes a test that claims to see 1 %")
-	}
 }
 
 // drawWeight draws small weights, which tie and repeat, and now and then a large
