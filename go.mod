@@ -3,6 +3,7 @@ module github.com/copyleftdev/poise-go
 go 1.26
 
 require (
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/leanovate/gopter v0.2.11
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	go.uber.org/goleak v1.3.0

@@ -45,6 +45,7 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		r.Timing.Layers = append(r.Timing.Layers, record.LayerTiming{
 			Name: l.name, Seconds: seconds(time.Since(start)), Failures: found.failures, Figures: found.figures,
 		})
+		r.Models = append(r.Models, found.models...)
 		r.Timing.Benchmarks = append(r.Timing.Benchmarks, found.shown.Benchmarks...)
 		r.Timing.Budgets = append(r.Timing.Budgets, found.shown.Budgets...)
 		r.Timing.Demo = cmp.Or(r.Timing.Demo, found.shown.Demo)

@@ -72,6 +72,7 @@ type result struct {
 	failures []record.Failure
 	notRun   string             // why, if it did not run; all else is then ignored
 	figures  map[string]float64 // what varies, by name
+	models   []record.Model     // a table of its own in the report
 	shown    record.Timing      // what varies and has a table of its own in the report
 }
 

@@ -179,24 +179,8 @@ func TestInFlight_ReleaseAgainstAcquireAtTheLimit(t *testing.T) {
 		Always:    []explore.Pred[*held]{{Name: "NeverOverLimit", Holds: func(s *held) bool { return s.current() <= 1 }}},
 		Sometimes: []explore.Pred[*held]{{Name: "Empty", Holds: func(s *held) bool { return s.current() == 0 }}},
 		Outcome:   results[*held],
-		Spec:      after(seq.Leases(1), seq.Op{Name: "Acquire", Arg: 0, Result: true}),
+		Spec:      seq.After(seq.Leases(1), seq.Op{Name: "Acquire", Arg: 0, Result: true}),
 		Bugs: []explore.Bug[*held]{bug("add first and look second", "history",
 			func() *held { return hold(&buggyLimiter{limit: 1, overshoot: true}) })},
 	})
-}
-
-// after is a specification that starts where the calls lead.
-func after(spec seq.Spec, ops ...seq.Op) seq.Spec { return &started{spec, ops} }
-
-type started struct {
-	seq.Spec
-	ops []seq.Op
-}
-
-func (s *started) Initial() any {
-	state := s.Spec.Initial()
-	for _, op := range s.ops {
-		state = s.Spec.Next(state, op)[0]
-	}
-	return state
 }

@@ -200,7 +200,7 @@ func TestSlots_EndOfCallAgainstRemoval(t *testing.T) {
 		Sometimes: []explore.Pred[*endpoint]{{Name: "Idle", Holds: func(e *endpoint) bool { return e.idle.Load() == 1 }}},
 		Final:     removed,
 		Outcome:   results[*endpoint],
-		Spec:      after(seq.Slots(0), seq.Op{Name: "Begin", Arg: 0, Result: seq.Admitted}),
+		Spec:      seq.After(seq.Slots(0), seq.Op{Name: "Begin", Arg: 0, Result: seq.Admitted}),
 		Bugs: []explore.Bug[*endpoint]{
 			bug("admission looks at the state before it takes its slot", "always NoCallAfterIdle", withBug(slotFaults{lookFirst: true}, true)),
 			bug("removal counts the calls before it closes the door", "final", withBug(slotFaults{countFirst: true}, true)),

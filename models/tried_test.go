@@ -111,7 +111,7 @@ func TestTried_AddsAndLooksInAnyOrder(t *testing.T) {
 					}},
 				},
 				Outcome: results[marks],
-				Spec:    after(seq.Marks(), before...),
+				Spec:    seq.After(seq.Marks(), before...),
 				Bugs: []explore.Bug[marks]{
 					bug("look outside the lock", "history", with(&buggyMarks{unlocked: true})),
 					bug("count before entry", "history", with(&buggyMarks{early: true})),

@@ -45,6 +45,7 @@ type Record struct {
 	Seeds     Seeds     `json:"seeds"`
 	Layers    []Layer   `json:"layers"`
 	NotBuilt  []string  `json:"not_built"` // layers that verify does not have yet
+	Models    []Model   `json:"models,omitempty"`
 	Timing    Timing    `json:"timing"`
 }
 
@@ -76,6 +77,17 @@ type Layer struct {
 	Counts   map[string]int `json:"counts"`
 	Failures []string       `json:"failures"`         // names, sorted; their text is under timing
 	Reason   string         `json:"reason,omitempty"` // why it did not run
+}
+
+// Model is one model that was run under every schedule. Reduced executions stand
+// for all that differ from them only in the order of steps that commute; where
+// brute force was too long to run, its number is an estimate.
+type Model struct {
+	Name       string  `json:"name"`
+	Reduced    int     `json:"reduced"`
+	BruteForce float64 `json:"brute_force"`
+	Estimated  bool    `json:"estimated"`
+	Outcomes   int     `json:"outcomes"`
 }
 
 // Timing holds whatever varies between two runs of one commit.

@@ -25,8 +25,8 @@ import (
 var pageHTML string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"class": class, "count": count, "details": details, "duration": duration, "figure": figure,
-	"figures": figures, "join": join, "name": name, "percent": percent, "short": short, "times": times,
+	"brute": brute, "class": class, "count": count, "details": details, "duration": duration, "figure": figure,
+	"figures": figures, "join": join, "leftOut": leftOut, "name": name, "percent": percent, "short": short, "times": times,
 	"width": width,
 }).Parse(pageHTML))
 
@@ -136,6 +136,22 @@ func figures(m map[string]float64) string {
 		parts = append(parts, k+" "+figure(m[k]))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// brute writes how many executions brute force takes.
+func brute(m record.Model) string {
+	if m.Estimated {
+		return "≈ " + strconv.FormatFloat(m.BruteForce, 'g', 1, 64)
+	}
+	return count(int(m.BruteForce))
+}
+
+// leftOut writes the share of executions that the reduction saved.
+func leftOut(m record.Model) string {
+	if m.BruteForce <= 0 {
+		return "–"
+	}
+	return percent(max(0, 1-float64(m.Reduced)/m.BruteForce))
 }
 
 func duration(seconds float64) string {

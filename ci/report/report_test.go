@@ -66,6 +66,19 @@ func TestRender_SaysWhatTheRecordSays(t *testing.T) {
 	}
 }
 
+func TestRender_ShowsWhatTheReductionLeavesOut(t *testing.T) {
+	page := sample(t, func(r *record.Record) {
+		r.Models = []record.Model{
+			{Name: "slots", Reduced: 25, BruteForce: 1000, Outcomes: 3},
+			{Name: "publication", Reduced: 3686, BruteForce: 4.2e13, Estimated: true, Outcomes: 1},
+		}
+	})
+	mustHold(t, page, "<h2>Models</h2>", "1,000", "97.5 %", "≈ 4e&#43;13", "3,686")
+	if strings.Contains(sample(t, untouched), "<h2>Models</h2>") {
+		t.Error("a record without models has a table of them")
+	}
+}
+
 func TestRender_HeadlineNamesWhatFailedAndWhatDidNotRun(t *testing.T) {
 	failed := func(r *record.Record) { fail(&r.Layers[3], &r.Timing.Layers[3], "TestX", "boom") }
 	notRun := func(r *record.Record) {

@@ -3,6 +3,7 @@
 package explore
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
 // affordable is up to how many executions brute force confirms the reduction.
@@ -32,6 +35,10 @@ func Check[S any](t *testing.T, m Model[S]) {
 	t.Helper()
 	if schedule, yes := replayed(t); yes {
 		t.Run("replay="+schedule, func(t *testing.T) { replay(t, erase(m), schedule) })
+		return
+	}
+	if folder := os.Getenv(historiesVariable); folder != "" {
+		writeHistories(t, erase(m), folder)
 		return
 	}
 	check(t, erase(m))
@@ -100,6 +107,8 @@ type options struct {
 	script []int
 	dice   *dice
 	table  *table
+
+	histories bool // keep them
 }
 
 func run(p program, o options) *result {
@@ -107,6 +116,9 @@ func run(p program, o options) *result {
 		outcomes:  make(map[string]int),
 		failures:  make(map[string]failure),
 		sometimes: make([]bool, len(p.sometimes)),
+	}
+	if o.histories {
+		r.histories = make(map[string]seq.History)
 	}
 	if len(p.tasks) > maxTasks {
 		r.refused = refusal(fmt.Sprintf("more than %d tasks", maxTasks))
@@ -125,15 +137,20 @@ func check(t *testing.T, p program) {
 	reduced := run(p, options{reduce: true, budget: -1})
 	report(t, p, "reduced", reduced)
 	if raceBuild || t.Failed() {
+		t.Logf("counts: race-executions=%d", reduced.executions)
 		return
 	}
+	t.Logf("counts: models=1 executions=%d redundant=%d outcomes=%d max-steps=%d",
+		reduced.executions, reduced.redundant, len(reduced.outcomes), reduced.steps)
 	for i, s := range p.sometimes {
 		if !reduced.sometimes[i] {
 			t.Errorf("model %s: sometimes %s: no state in which it holds was reached", p.name, s.name)
 		}
 	}
-	if about := estimate(p); about > 3*affordable {
+	about := estimate(p)
+	if about > 3*affordable {
 		t.Logf("model %s: brute force would take about %.1g executions and was not run", p.name, about)
+		tableRow(t, p, reduced, about, true)
 		return
 	}
 	b := p
@@ -141,10 +158,29 @@ func check(t *testing.T, p program) {
 	brute := run(b, options{budget: -1})
 	if _, over := brute.failures["executions"]; over {
 		t.Logf("model %s: brute force takes more than %d executions and was not run to its end", p.name, affordable)
+		tableRow(t, p, reduced, about, true)
 		return
 	}
 	report(t, p, "brute force", brute)
 	compare(t, p, reduced, brute)
+	t.Logf("counts: brute-force-executions=%d", brute.executions)
+	tableRow(t, p, reduced, float64(brute.executions), false)
+}
+
+// tableRow prints the model's row in the table of models.
+func tableRow(t *testing.T, p program, reduced *result, brute float64, estimated bool) {
+	t.Helper()
+	b, err := json.Marshal(struct {
+		Name       string  `json:"name"`
+		Reduced    int     `json:"reduced"`
+		BruteForce float64 `json:"brute_force"`
+		Estimated  bool    `json:"estimated"`
+		Outcomes   int     `json:"outcomes"`
+	}{p.name, reduced.executions, brute, estimated, len(reduced.outcomes)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("model: %s", b)
 }
 
 // report fails the test for every verdict, and logs the figures.
@@ -196,6 +232,30 @@ func find(t *testing.T, p program, verdict string) {
 		return
 	}
 	t.Logf("model %s: %s after %d reduced executions; with %d preemptions: %s", p.name, verdict, r.executions+r.redundant, budget, least.schedule)
+	confirmed := confirm(t, p, verdict)
+	t.Logf("counts: planted-bugs=1 confirmed-by-brute-force=%d", confirmed)
+}
+
+// confirm looks for a planted bug by brute force in its own order and without a
+// bound of preemptions, unless that takes too long. It returns how many were
+// confirmed.
+func confirm(t *testing.T, p program, verdict string) int {
+	t.Helper()
+	if about := estimate(p); about > 3*affordable {
+		t.Logf("model %s: not confirmed without a bound of preemptions, which would take about %.1g executions", p.name, about)
+		return 0
+	}
+	p.bounds.Executions = affordable
+	r := run(p, options{budget: -1, stopAt: verdict})
+	if _, found := r.failures[verdict]; found {
+		return 1
+	}
+	if r.exhausted {
+		t.Errorf("model %s: brute force did not find the planted bug in %d executions, which are all there are", p.name, r.executions)
+	} else {
+		t.Logf("model %s: not confirmed without a bound of preemptions within %d executions", p.name, r.executions)
+	}
+	return 0
 }
 
 // explain returns the table of the failure with the fewest preemptions, and how

@@ -77,6 +77,7 @@ func TestEstimate_IsNearTheTruth(t *testing.T) {
 	}
 }
 
+// An operation of this benchmark is 924 executions.
 func BenchmarkExplore_TwoTasksOfSixAtomics(b *testing.B) {
 	m := straight(2, 6)
 	m.Final = func(s *counters, _ *Run) error { return nil }

@@ -20,7 +20,8 @@ type result struct {
 	steps      int // of the longest execution
 	unjudged   int // states in which a predicate met a held lock
 	outcomes   map[string]int
-	failures   map[string]failure // by verdict
+	histories  map[string]seq.History // nil unless they are asked for
+	failures   map[string]failure     // by verdict
 	sometimes  []bool
 	exhausted  bool // nothing was left to try
 	stopped    bool
@@ -91,6 +92,9 @@ func (e *engine) conclude() {
 	}
 	if e.spec != nil && !seq.Check(e.spec, e.run.History) {
 		e.fail("history", "not allowed by the specification "+e.spec.Name()+":\n"+e.run.History.String())
+	}
+	if e.seen.histories != nil {
+		e.seen.note(e.run.History)
 	}
 	if e.final != nil {
 		if err := e.final(e.state, &e.run); err != nil {

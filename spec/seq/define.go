@@ -2,6 +2,7 @@ package seq
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -12,26 +13,69 @@ func Define[S comparable](name string, initial S, step func(S, Op) []S) Spec {
 	return &defined[S]{name: name, initial: initial, step: step}
 }
 
-// DefineParts is Define for a specification that composes: calls with different
-// keys do not touch each other's state, so every key is judged on its own. The
-// caller states the reason beside the call.
-func DefineParts[S comparable, K cmp.Ordered](name string, initial S, step func(S, Op) []S, key func(Op) K) Spec {
-	return &defined[S]{name: name, initial: initial, step: step, parts: func(h History) []History {
+// Each returns a specification of several objects of which each keeps the given
+// one on its own; key tells whose call it is. Linearizability is local (Herlihy
+// and Wing, "Linearizability: A Correctness Condition for Concurrent Objects",
+// ACM TOPLAS 12, 1990, theorem 1), so every object's calls are judged apart. That
+// two calls with different keys do not touch each other's state is for the caller
+// to say, beside the call.
+func Each[K cmp.Ordered](spec Spec, key func(Op) K) Spec {
+	return &each{Spec: spec, parts: func(h History) []History {
 		byKey := make(map[K]History)
 		for _, op := range h {
 			byKey[key(op)] = append(byKey[key(op)], op)
 		}
-		keys := make([]K, 0, len(byKey))
-		for k := range byKey {
-			keys = append(keys, k)
-		}
-		slices.Sort(keys)
-		parts := make([]History, len(keys))
-		for i, k := range keys {
-			parts[i] = byKey[k]
+		var parts []History
+		for _, k := range slices.Sorted(maps.Keys(byKey)) {
+			parts = append(parts, byKey[k])
 		}
 		return parts
 	}}
+}
+
+type each struct {
+	Spec
+	parts func(History) []History
+}
+
+func (e *each) Name() string              { return "each: " + e.Spec.Name() }
+func (e *each) Parts(h History) []History { return e.parts(h) }
+
+// After returns a specification that starts where the calls lead, one after the
+// other. It keeps the name.
+func After(spec Spec, calls ...Op) Spec {
+	state := spec.Initial()
+	for _, op := range calls {
+		next := spec.Next(state, op)
+		if len(next) == 0 {
+			panic("seq: " + spec.Name() + " does not allow " + op.String())
+		}
+		state = next[0]
+	}
+	return &after{spec, state, calls}
+}
+
+type after struct {
+	Spec
+	state any
+	calls []Op
+}
+
+func (a *after) Initial() any { return a.state }
+
+// Whole returns the history together with the calls that led to the start of a
+// specification made by After, so that it can be judged by the specification of
+// that name.
+func Whole(spec Spec, h History) History {
+	var whole History
+	if a, ok := spec.(*after); ok {
+		for i, op := range a.calls {
+			op.Call = int64(2 * (i - len(a.calls)))
+			op.Return = op.Call + 1
+			whole = append(whole, op)
+		}
+	}
+	return append(whole, h...)
 }
 
 // One returns the only state a call can lead to, when allowed holds.
@@ -46,7 +90,6 @@ type defined[S comparable] struct {
 	name    string
 	initial S
 	step    func(S, Op) []S
-	parts   func(History) []History // nil: one part
 }
 
 func (d *defined[S]) Name() string { return d.name }
@@ -61,9 +104,4 @@ func (d *defined[S]) Next(state any, op Op) []any {
 	return next
 }
 
-func (d *defined[S]) Parts(h History) []History {
-	if d.parts == nil {
-		return []History{h}
-	}
-	return d.parts(h)
-}
+func (d *defined[S]) Parts(h History) []History { return []History{h} }

@@ -1,6 +1,9 @@
 package seq
 
-import "math/bits"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // The specifications of the library's shared types, each in terms of small
 // numbers, so that histories of the explorer, of recorded goroutines and of
@@ -11,7 +14,7 @@ import "math/bits"
 //
 //	Draw() uint64
 func Stream(draws []uint64) Spec {
-	return Define("stream", 0, func(next int, op Op) []int {
+	return Define(fmt.Sprintf("stream of %d", len(draws)), 0, func(next int, op Op) []int {
 		return One(next < len(draws) && op.Result == draws[next], next+1)
 	})
 }
@@ -21,7 +24,7 @@ func Stream(draws []uint64) Spec {
 //
 //	Pick() int
 func Turns(eligible []bool, cursor int) Spec {
-	return Define("turns", cursor, func(cursor int, op Op) []int {
+	return Define(fmt.Sprintf("turns of %v from %d", eligible, cursor), cursor, func(cursor int, op Op) []int {
 		for i := range eligible {
 			if at := (cursor + i) % len(eligible); eligible[at] {
 				return One(op.Result == at, at+1)
@@ -36,7 +39,7 @@ func Turns(eligible []bool, cursor int) Spec {
 //
 //	Acquire(lease) bool   Release(lease) bool   Current() int
 func Leases(limit int) Spec {
-	return Define("leases", uint64(0), func(held uint64, op Op) []uint64 {
+	return Define(fmt.Sprintf("leases, limit %d", limit), uint64(0), func(held uint64, op Op) []uint64 {
 		switch op.Name {
 		case "Acquire":
 			if op.Result == true {
@@ -77,7 +80,7 @@ type slots struct {
 //
 //	Begin(slot) Admission   Release(slot) bool   Drain()   Resume()   Remove()
 func Slots(limit int) Spec {
-	return Define("slots", slots{}, func(s slots, op Op) []slots {
+	return Define(fmt.Sprintf("slots, limit %d", limit), slots{}, func(s slots, op Op) []slots {
 		full := limit != 0 && bits.OnesCount64(s.held) >= limit
 		switch op.Name {
 		case "Begin":
@@ -126,7 +129,7 @@ type quarantine struct {
 // Report tells whether the endpoint was set aside by it, Return whether it is not
 // aside any more.
 func Quarantine(failures int) Spec {
-	return Define("quarantine", quarantine{}, func(q quarantine, op Op) []quarantine {
+	return Define(fmt.Sprintf("quarantine for %d failures", failures), quarantine{}, func(q quarantine, op Op) []quarantine {
 		switch op.Name {
 		case "Admit":
 			if op.Result == true {
@@ -182,7 +185,7 @@ func Marks() Spec {
 //	Earn()   Spend() bool
 func Budget(percent, burst int) Spec {
 	full := burst * 100
-	return Define("budget", full, func(saved int, op Op) []int {
+	return Define(fmt.Sprintf("budget of %d percent, burst %d", percent, burst), full, func(saved int, op Op) []int {
 		if op.Name == "Earn" {
 			return []int{min(saved+percent, full)}
 		}
@@ -198,7 +201,7 @@ func Budget(percent, burst int) Spec {
 //
 //	Update(set as bits) nil   Call() int
 func Members(initial uint64) Spec {
-	return Define("members", initial, func(members uint64, op Op) []uint64 {
+	return Define(fmt.Sprintf("members %b", initial), initial, func(members uint64, op Op) []uint64 {
 		if op.Name == "Update" {
 			return []uint64{op.Arg.(uint64)}
 		}

@@ -50,24 +50,60 @@ func (h History) String() string {
 
 // Width returns the largest number of calls that overlap at one instant.
 func (h History) Width() int {
+	width := 0
+	h.sweep(func(open []int) { width = max(width, len(open)) })
+	return width
+}
+
+// Overlapping returns how many of the calls overlap another one. The others could
+// as well have been made in sequence.
+func (h History) Overlapping() int {
+	overlaps := make([]bool, len(h))
+	h.sweep(func(open []int) {
+		for _, i := range open {
+			overlaps[i] = overlaps[i] || len(open) > 1
+		}
+	})
+	n := 0
+	for _, yes := range overlaps {
+		if yes {
+			n++
+		}
+	}
+	return n
+}
+
+// sweep calls f with the calls that are open after each call has begun.
+func (h History) sweep(f func(open []int)) {
 	type edge struct {
-		at    int64
-		delta int
+		at      int64
+		call    int
+		returns bool
 	}
 	edges := make([]edge, 0, 2*len(h))
-	for _, op := range h {
-		edges = append(edges, edge{op.Call, 1}, edge{op.Return, -1})
+	for i, op := range h {
+		edges = append(edges, edge{op.Call, i, false}, edge{op.Return, i, true})
 	}
 	// The interval is closed, so at one stamp calls come before returns.
 	slices.SortFunc(edges, func(a, b edge) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(b.delta, a.delta))
+		switch {
+		case a.at != b.at || a.returns == b.returns:
+			return cmp.Compare(a.at, b.at)
+		case a.returns:
+			return 1
+		default:
+			return -1
+		}
 	})
-	width, open := 0, 0
+	var open []int
 	for _, e := range edges {
-		open += e.delta
-		width = max(width, open)
+		if e.returns {
+			open = slices.DeleteFunc(open, func(i int) bool { return i == e.call })
+			continue
+		}
+		open = append(open, e.call)
+		f(open)
 	}
-	return width
 }
 
 // Spec is a sequential specification. Its states are comparable values, and its

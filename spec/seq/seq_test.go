@@ -1,6 +1,8 @@
 package seq_test
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/copyleftdev/poise-go/spec/seq"
@@ -61,25 +63,67 @@ func TestCheck_JudgesALongHistoryWithMemory(t *testing.T) {
 	}
 }
 
-func TestDefineParts_JudgesEveryKeyOnItsOwn(t *testing.T) {
-	keyed := seq.DefineParts("registers", 0, func(state int, op seq.Op) []int {
-		if op.Name == "write" {
-			return []int{op.Arg.(int)}
-		}
-		return seq.One(op.Result == state, state)
-	}, func(op seq.Op) int { return op.Task })
+func TestEach_JudgesEveryObjectOnItsOwn(t *testing.T) {
+	registers := seq.Each(register, func(op seq.Op) int { return op.Task })
 	good := seq.History{write(0, 1, 0, 1), read(1, 0, 2, 3), read(0, 1, 4, 5)}
-	if !seq.Check(keyed, good) {
+	if !seq.Check(registers, good) {
 		t.Error("one register's write was seen by another register's read")
 	}
-	if seq.Check(keyed, seq.History{write(0, 1, 0, 1), read(1, 0, 2, 3), read(0, 0, 4, 5)}) {
+	if seq.Check(registers, seq.History{write(0, 1, 0, 1), read(1, 0, 2, 3), read(0, 0, 4, 5)}) {
 		t.Error("a read that misses its own register's write was allowed")
 	}
 }
 
-func TestWidth_CountsCallsThatOverlap(t *testing.T) {
-	h := seq.History{write(0, 1, 0, 2), write(1, 1, 2, 3), write(2, 1, 4, 5)}
+func TestAfter_StartsWhereTheCallsLead(t *testing.T) {
+	started := seq.After(register, write(0, 1, 0, 0), write(0, 2, 0, 0))
+	good, bad := seq.History{read(1, 2, 0, 1)}, seq.History{read(1, 1, 0, 1)}
+	if !seq.Check(started, good) || seq.Check(started, bad) {
+		t.Error("the register does not start at 2")
+	}
+	if !seq.Check(register, seq.Whole(started, good)) || seq.Check(register, seq.Whole(started, bad)) {
+		t.Error("the whole history is judged otherwise")
+	}
+	if got := seq.Whole(register, good); len(got) != 1 {
+		t.Errorf("Whole = %v for a specification without calls before", got)
+	}
+}
+
+func TestHistory_CountsCallsThatOverlap(t *testing.T) {
+	h := seq.History{write(0, 1, 0, 2), write(1, 1, 2, 6), write(2, 1, 3, 4), write(3, 1, 7, 8)}
 	if got := h.Width(); got != 2 {
 		t.Errorf("Width = %d, want 2", got)
+	}
+	if got := h.Overlapping(); got != 3 {
+		t.Errorf("Overlapping = %d, want 3", got)
+	}
+}
+
+func TestHistory_ComesBackFromJSON(t *testing.T) {
+	h := seq.History{
+		{Task: 1, Name: "nothing", Call: -1, Return: 0},
+		{Name: "Acquire", Arg: 3, Result: true, Call: 1, Return: 2},
+		{Name: "Begin", Arg: 0, Result: seq.Draining},
+		{Name: "Draw", Result: uint64(1) << 63},
+		{Name: "Report", Arg: seq.Verdict{Permit: 1, At: 2, Failed: true}, Result: false},
+	}
+	b, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back seq.History
+	if err := json.Unmarshal(b, &back); err != nil || !slices.Equal(h, back) {
+		t.Errorf("%v\nbecame\n%v\nby way of %s", h, back, b)
+	}
+}
+
+func TestHistory_RefusesWhatJSONCannotHold(t *testing.T) {
+	if b, err := json.Marshal(seq.History{{Name: "x", Arg: 1.5}}); err == nil {
+		t.Errorf("1.5 was written as %s", b)
+	}
+	var h seq.History
+	for _, text := range []string{`[{"arg":{"float":1}}]`, `[{"arg":{"int":"x"}}]`, `[{"name":1}]`} {
+		if err := json.Unmarshal([]byte(text), &h); err == nil {
+			t.Errorf("%s was read as %v", text, h)
+		}
 	}
 }

@@ -1,0 +1,91 @@
+package linearizability
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+	"github.com/copyleftdev/poise-go/spec/seq"
+)
+
+// port is an endpoint that answers with its number.
+type port int
+
+func (p *port) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Port": {fmt.Sprint(int(*p))}}, Body: http.NoBody}, nil
+}
+
+func (p *port) Close() error { return nil }
+
+// members returns the list with the ports in the set.
+func members(set uint64) (list []dispatch.Member) {
+	for i := range 4 {
+		if set&(1<<i) != 0 {
+			p := port(i)
+			list = append(list, dispatch.Member{ID: fmt.Sprint(i), Endpoint: &p})
+		}
+	}
+	return list
+}
+
+// Here it is a whole Balancer, with its goroutine and its clock. It publishes its
+// endpoints as one list, so they are one object.
+var publication = subject{
+	spec: seq.Members(0b0011),
+	fresh: func(t testing.TB) func(*Caller, int, int) {
+		b, err := dispatch.New(dispatch.Config{Policy: new(policy.RoundRobin), Members: members(0b0011)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = b.Close() })
+		return func(c *Caller, _, pick int) {
+			if set := uint64(pick % 16); pick >= 192 && set != 0 {
+				c.Call("Update", set, func() any {
+					if err := b.Update(members(set)); err != nil {
+						t.Error(err)
+					}
+					return nil
+				})
+				return
+			}
+			c.Call("Call", nil, func() any { return callOnce(t, b) })
+		}
+	},
+	good: serial(call("Call", nil, 0), call("Update", uint64(0b0100), nil), call("Call", nil, 2),
+		call("Update", uint64(0b0001), nil), call("Call", nil, 0)),
+	mutants: []mutant{
+		returns("a call to an endpoint that was removed", 4, 2),
+		returns("a call that found nobody", 2, -1),
+		without("an update is lost", 1),
+		swapped("a call that saw the update too soon", 0, 2),
+	},
+}
+
+// callOnce returns the port that served the call, -1 for none.
+func callOnce(t testing.TB, b *dispatch.Balancer) int {
+	req, err := http.NewRequest(http.MethodGet, "http://service.test/", http.NoBody)
+	if err != nil {
+		t.Error(err)
+		return -1
+	}
+	resp, err := b.RoundTrip(req)
+	if err != nil {
+		t.Log(err)
+		return -1
+	}
+	at, err := strconv.Atoi(resp.Header.Get("Port"))
+	if err != nil {
+		t.Error(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		t.Error(err)
+	}
+	return at
+}
+
+// Claim: A draining or removed endpoint gets no call that began after SetStatus or Update returned.
+func TestPublication_Linearizable(t *testing.T)     { allowed(t, publication) }
+func TestPublication_Linearizable_Law(t *testing.T) { law(t, publication) }
