@@ -20,8 +20,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 
+	"github.com/copyleftdev/poise-go/spec/replay"
 	"github.com/copyleftdev/poise-go/spec/tla/tlc"
 )
 
@@ -113,7 +113,7 @@ func check(ctx context.Context, s settings) error {
 	if s.update {
 		return t.update(s.root, verdicts)
 	}
-	sum := summarise(verdicts)
+	sum := t.summarise(verdicts)
 	fmt.Fprintf(s.out, "%d configurations of %d specifications, %d distinct states, %d generated; %d failed; %s\n",
 		sum.Passed+len(sum.Failures), sum.Counts["specifications"], sum.Counts["distinct states"],
 		sum.Counts["states"], len(sum.Failures), sum.Version)
@@ -133,6 +133,18 @@ type summary struct {
 	Counts   map[string]int     `json:"counts"`
 	Figures  map[string]float64 `json:"figures"` // seconds by configuration
 	Failures []failure          `json:"failures"`
+	Specs    []described        `json:"specs"`
+}
+
+// described is one specification: what TLC found, and the committed graph.
+type described struct {
+	Name        string `json:"name"`
+	States      int    `json:"states"`
+	Depth       int    `json:"depth"`
+	Bugs        int    `json:"bugs"`
+	Witnesses   int    `json:"witnesses"`
+	GraphStates int    `json:"graph_states"`
+	GraphEdges  int    `json:"graph_edges"`
 }
 
 type failure struct {
@@ -140,17 +152,18 @@ type failure struct {
 	Text string `json:"text"`
 }
 
-func summarise(verdicts []verdict) summary {
+func (t *tree) summarise(verdicts []verdict) summary {
 	sum := summary{Counts: map[string]int{}, Figures: map[string]float64{}, Failures: []failure{}}
-	var specs []string
+	at := map[string]int{} // in sum.Specs
 	kinds := map[kind]string{
 		safety: "safety configurations", live: "liveness configurations", dump: "dumped graphs",
 		bug: "bugs rejected", witness: "witnesses reached",
 	}
 	for _, v := range verdicts {
 		of, k, _, _ := spell(v.Config)
-		if !slices.Contains(specs, of) {
-			specs = append(specs, of)
+		if _, known := at[of]; !known {
+			at[of] = len(sum.Specs)
+			sum.Specs = append(sum.Specs, t.describe(of))
 		}
 		sum.Figures[v.Config+" seconds"] = v.result.Took.Seconds()
 		if len(v.problems) > 0 {
@@ -160,16 +173,31 @@ func summarise(verdicts []verdict) summary {
 		sum.Passed++
 		sum.Version = v.result.Version
 		sum.Counts[kinds[k]]++
+		switch spec := &sum.Specs[at[of]]; k {
+		case safety:
+			spec.States, spec.Depth = v.result.Distinct, v.result.Depth
+		case bug:
+			spec.Bugs++
+		case witness:
+			spec.Witnesses++
+		}
 		if k == safety || k == live {
 			sum.Counts["distinct states"] += v.result.Distinct
 			sum.Counts["states"] += v.result.Generated
-			sum.Counts["depth of "+v.Config] = v.result.Depth
-			sum.Counts["distinct states of "+v.Config] = v.result.Distinct
 		}
 	}
 	sum.Counts["configurations"] = len(verdicts)
-	sum.Counts["specifications"] = len(specs)
+	sum.Counts["specifications"] = len(sum.Specs)
 	return sum
+}
+
+// describe says what is known of a specification without TLC.
+func (t *tree) describe(name string) described {
+	d := described{Name: name}
+	if g, err := replay.Parse(t.graphs[t.graphFile(name)]); err == nil {
+		d.GraphStates, d.GraphEdges = len(g.States), len(g.Edges)
+	}
+	return d
 }
 
 func (s settings) write(sum any) error {
