@@ -47,6 +47,12 @@ const (
 	// RuleWalked: the key's place on the ring or in the table led to tried
 	// candidates first.
 	RuleWalked
+	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
+	// relation to its weight.
+	RuleLessOfTwoByWeight
+	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
+	// their weights, it was drawn first.
+	RuleTieOfTwoByWeight
 	rules
 )
 
@@ -55,6 +61,7 @@ var ruleNames = [rules]string{
 	"less loaded of two", "tie of two", "highest hash", "fallback without key",
 	"a custom rule", "best hash for its weight", "owner of the key", "spilled from the owner",
 	"next on the ring", "slot in the table", "next untried from the key's place",
+	"less loaded of two by weight", "tie of two by weight",
 }
 
 // String returns the rule in lower case.
@@ -125,7 +132,7 @@ func (d Decision) String() string {
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)
 	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
-		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c.Figure))
+		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c))
 	}
 	if d.Generation != 0 {
 		fmt.Fprintf(&b, "\n  by table %d of the policy", d.Generation)
@@ -152,12 +159,16 @@ func (d Decision) name(index int) string {
 	return s.ID
 }
 
-func (d Decision) figure(v uint64) string {
+func (d Decision) figure(c Compared) string {
 	switch d.Rule {
 	case RuleHighestHash, RuleWeightedHash:
-		return fmt.Sprintf("hash %016x", v)
+		return fmt.Sprintf("hash %016x", c.Figure)
 	case RuleRing, RuleTable, RuleWalked:
-		return fmt.Sprintf("place %d", v)
+		return fmt.Sprintf("place %d", c.Figure)
+	case RuleLessOfTwoByWeight, RuleTieOfTwoByWeight:
+		if s, err := d.View.Sample(c.Index); err == nil {
+			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)
+		}
 	}
-	return fmt.Sprintf("load %d", v)
+	return fmt.Sprintf("load %d", c.Figure)
 }

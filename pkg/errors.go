@@ -69,6 +69,8 @@ var (
 	// ErrTooManyPoints means the weights of the candidates ask for more points than
 	// the ring may have.
 	ErrTooManyPoints = errors.New("poise: too many points for the ring")
+	// ErrWeightOverflow means weights that are too large together for the policy.
+	ErrWeightOverflow = errors.New("poise: the weights are too large together")
 	// ErrTooSmall means a setting below its range.
 	ErrTooSmall = errors.New("poise: setting is too small")
 	// ErrTooLarge means a setting above its range.

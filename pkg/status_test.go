@@ -34,7 +34,7 @@ func requireNames[E ~uint8](t *testing.T, known int, unknown string) {
 func TestEnumerations_HaveDistinctNamesAndOneForTheUnknown(t *testing.T) {
 	requireNames[poise.Status](t, 3, "unknown status")
 	requireNames[poise.Reason](t, 10, "unknown reason")
-	requireNames[poise.Rule](t, 16, "unknown rule")
+	requireNames[poise.Rule](t, 18, "unknown rule")
 	requireNames[poise.Outcome](t, 4, "unknown outcome")
 	requireNames[poise.LoadUnit](t, 2, "unknown unit")
 }
@@ -73,6 +73,8 @@ func TestEnumerations_NameWhatTheyMean(t *testing.T) {
 		{poise.RuleRing, "next on the ring"},
 		{poise.RuleTable, "slot in the table"},
 		{poise.RuleWalked, "next untried from the key's place"},
+		{poise.RuleLessOfTwoByWeight, "less loaded of two by weight"},
+		{poise.RuleTieOfTwoByWeight, "tie of two by weight"},
 		{poise.Success, "success"},
 		{poise.Failure, "failure"},
 		{poise.Overloaded, "overloaded"},

@@ -11,6 +11,7 @@ import "slices"
 //
 //   - Untried holds the eligible candidates that were not tried, in the order of the View.
 //   - Next finds the first untried candidate at or after an index, going round.
+//   - Skipped lists the tried ones, by their positions in the eligible list of the View, ascending.
 //
 // # Cost
 //
@@ -98,6 +99,16 @@ func (u *Untried) At(position int) int {
 		}
 	}
 	return int(u.view.eligible[position])
+}
+
+// Skipped returns the k-th position in the eligible list of the View, from 0 and
+// ascending, whose candidate was tried; -1 where there are no more.
+func (u *Untried) Skipped(k int) int {
+	skipped := u.skipped()
+	if uint(k) >= uint(len(skipped)) {
+		return -1
+	}
+	return int(skipped[k])
 }
 
 // Next returns the position of the first untried eligible candidate at or after

@@ -1,7 +1,9 @@
 package policy_test
 
 import (
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -10,16 +12,29 @@ import (
 	"github.com/leanovate/gopter/prop"
 )
 
-// algebraSeed is the seed of all gopter properties: a failure replays by running
-// its test again.
-const algebraSeed = 1592614637
-
-// algebra runs properties from the fixed seed.
+// algebra runs properties from the seed and as often as GOPTER_SEED and
+// GOPTER_CHECKS say: a failure replays by running its test again.
 func algebra(t *testing.T, laws func(*gopter.Properties)) {
 	t.Helper()
-	properties := gopter.NewProperties(gopter.DefaultTestParametersWithSeed(algebraSeed))
+	parameters := gopter.DefaultTestParametersWithSeed(setting(t, "GOPTER_SEED", 1592614637))
+	parameters.MinSuccessfulTests = int(setting(t, "GOPTER_CHECKS", 100))
+	properties := gopter.NewProperties(parameters)
 	laws(properties)
 	properties.TestingRun(t)
+}
+
+// setting reads a number from the environment.
+func setting(t *testing.T, name string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	value, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return value
 }
 
 // masked returns ready candidates, but for those the mask leaves out.

@@ -8,7 +8,7 @@ import (
 )
 
 // gate is a type with one call of two steps and one of one step.
-type gateState struct{ open, entered bool }
+type gateState struct{ open bool }
 
 // gateGraph is a gate that two callers enter one after the other: Enter loads,
 // then steps in; Close is one step; the world opens it.

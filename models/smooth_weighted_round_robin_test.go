@@ -1,0 +1,143 @@
+//go:build interleave
+
+package models
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/copyleftdev/poise-go/models/explore"
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+	"github.com/copyleftdev/poise-go/spec/seq"
+)
+
+// shares are the weights of two candidates.
+type shares [2]uint32
+
+func (w shares) view() *poise.View {
+	var candidates []poise.Candidate
+	for i := range w {
+		weight, err := poise.NewWeight(w[i])
+		if err != nil {
+			panic(err)
+		}
+		candidates = append(candidates, candidate{ID: fmt.Sprint(i), Weight: weight})
+	}
+	v, err := poise.NewView(candidates)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// turn is the textbook: who is next, and the credits after.
+func (w shares) turn(credits [2]int64) (at int, after [2]int64) {
+	for i := range w {
+		credits[i] += int64(w[i])
+	}
+	if credits[1] > credits[0] {
+		at = 1
+	}
+	credits[at] -= int64(w[0]) + int64(w[1])
+	return at, credits
+}
+
+// smoothTurns allows exactly the turns of the textbook, by the weights of the list
+// that each Pick names.
+func smoothTurns(lists []shares, credits [2]int64) seq.Spec {
+	return seq.Define("smooth turns", credits, func(credits [2]int64, op seq.Op) [][2]int64 {
+		list := 0
+		if op.Arg != nil {
+			list = op.Arg.(int)
+		}
+		at, after := lists[list].turn(credits)
+		return seq.One(op.Result == at, after)
+	})
+}
+
+// torn is the textbook over credits that are read and written apart.
+type torn struct {
+	credits [2]*explore.Uint64
+	weights shares
+}
+
+func (c torn) choose() int {
+	var credits [2]int64
+	for i := range credits {
+		credits[i] = int64(c.credits[i].Load())
+	}
+	at, after := c.weights.turn(credits)
+	for i := range after {
+		c.credits[i].Store(uint64(after[i]))
+	}
+	return at
+}
+
+// Claim: Picks in parallel take exactly the turns that as many picks in sequence would.
+func TestSmoothWeightedRoundRobin_ParallelPicksTakeTurns(t *testing.T) {
+	weights := shares{2, 1}
+	for _, c := range []struct{ tasks, picks int }{{2, 2}, {3, 1}} {
+		t.Run(fmt.Sprintf("%d_tasks_of_%d", c.tasks, c.picks), func(t *testing.T) {
+			explore.Check(t, explore.Model[chooser]{
+				Name:     fmt.Sprintf("smooth weighted round robin: %d tasks of %d picks, the first of which opens the cycle", c.tasks, c.picks),
+				NotShown: "Tried candidates; more picks.",
+				New: func() chooser {
+					return prepared(weights.view(), new(policy.SmoothWeightedRoundRobin))
+				},
+				Tasks: same(c.tasks, "caller", func(s chooser, h *explore.T) {
+					for range c.picks {
+						h.Call("Pick", nil, func() any { return s.choose() })
+					}
+				}),
+				Outcome: results[chooser],
+				Spec:    smoothTurns([]shares{weights}, [2]int64{}),
+				Bugs: []explore.Bug[chooser]{bug("credits that are read and written apart", "history", func() chooser {
+					return torn{[2]*explore.Uint64{new(explore.Uint64), new(explore.Uint64)}, weights}
+				})},
+			})
+		})
+	}
+}
+
+// Picks that replay the old list's cycle overlap with picks on the new one, which
+// close it and carry the credits over: no turn is lost and none is taken twice.
+func TestSmoothWeightedRoundRobin_CreditIsCarriedOverWhole(t *testing.T) {
+	lists := []shares{{2, 1}, {1, 3}}
+	_, begun := lists[0].turn([2]int64{})
+	for _, c := range []struct{ old, fresh int }{{2, 1}, {1, 2}} {
+		t.Run(fmt.Sprintf("%d_old_%d_new", c.old, c.fresh), func(t *testing.T) {
+			explore.Check(t, explore.Model[*twoViews]{
+				Name:     fmt.Sprintf("smooth weighted round robin: %d picks on the old list, in the middle of its cycle, and %d on the new", c.old, c.fresh),
+				NotShown: "A cycle that is recorded again while a pick sleeps in it; a test of the cycle itself has that.",
+				New: func() *twoViews {
+					p := new(policy.SmoothWeightedRoundRobin)
+					s := &twoViews{prepared(lists[0].view(), p), prepared(lists[1].view(), p)}
+					s.old.choose()
+					return s
+				},
+				Tasks: numbered(2, "caller", func(n int, s *twoViews, h *explore.T) {
+					for range []int{c.old, c.fresh}[n] {
+						h.Call("Pick", n, func() any { return []chooser{s.old, s.fresh}[n].choose() })
+					}
+				}),
+				Outcome: results[*twoViews],
+				Spec:    smoothTurns(lists, begun),
+				Bugs: []explore.Bug[*twoViews]{
+					bug("credits of their own for each list", "history", func() *twoViews {
+						old := prepared(lists[0].view(), new(policy.SmoothWeightedRoundRobin))
+						old.choose()
+						return &twoViews{old, prepared(lists[1].view(), new(policy.SmoothWeightedRoundRobin))}
+					}),
+					bug("credits that are read and written apart", "history", func() *twoViews {
+						credits := [2]*explore.Uint64{new(explore.Uint64), new(explore.Uint64)}
+						for i := range begun {
+							credits[i].Store(uint64(begun[i]))
+						}
+						return &twoViews{torn{credits, lists[0]}, torn{credits, lists[1]}}
+					}),
+				},
+			})
+		})
+	}
+}
