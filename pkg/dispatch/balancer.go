@@ -25,6 +25,7 @@ import (
 //   - A retry goes to an endpoint that was not tried while an eligible one is left.
 //   - A draining or removed endpoint gets no call that began after SetStatus or Update returned.
 //   - An endpoint that is set aside gets no new call until its backoff is over, and then comes back by itself.
+//   - No more than Quarantine.MaxAside percent of the endpoints are set aside at once; after Update, those beyond it come back before their time.
 //   - RoundTrip does not change the caller's request, and closes its body.
 //   - A caller's cancellation and a request body that fails say nothing about the endpoint.
 //   - Update is all or nothing: after an error the endpoints and the picker are as before.
@@ -47,6 +48,7 @@ import (
 type Balancer struct {
 	cfg     Config
 	budget  *RetryBudget
+	ward    *Ward
 	chance  *poise.Generator // jitter; nil draws from the runtime
 	current syncx.Pointer[published]
 
@@ -101,7 +103,8 @@ func New(cfg Config) (*Balancer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := NewQuarantine(cfg.Quarantine); err != nil {
+	ward, err := NewWard(cfg.Quarantine)
+	if err != nil {
 		return nil, err
 	}
 	budget, err := NewRetryBudget(cfg.RetryBudget)
@@ -111,6 +114,7 @@ func New(cfg Config) (*Balancer, error) {
 	b := &Balancer{
 		cfg:    cfg,
 		budget: budget,
+		ward:   ward,
 		kick:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
@@ -157,9 +161,7 @@ func (b *Balancer) update(list []Member) (removed []*member, err error) {
 			return nil, err
 		}
 		owners[spec.Endpoint] = spec.ID
-		if members[i], err = b.incarnate(spec, known[spec.ID], &incarnations); err != nil {
-			return nil, err
-		}
+		members[i] = b.incarnate(spec, known[spec.ID], &incarnations)
 	}
 	next, err := b.prepare(members)
 	if err != nil {
@@ -173,7 +175,12 @@ func (b *Balancer) update(list []Member) (removed []*member, err error) {
 	for _, m := range b.members {
 		if !kept[m.slots] {
 			removed = append(removed, m)
+			m.quarantine.Retire()
 		}
+	}
+	b.ward.Resize(uint32(len(members)))
+	if b.ward.overfull() {
+		b.poke()
 	}
 	b.incarnations, b.members = incarnations, members
 	b.publish(next)
@@ -201,18 +208,14 @@ func checkEndpoint(i int, spec Member, owners map[Endpoint]string) error {
 
 // incarnate returns the member of a list entry: the same incarnation if the
 // known member of that identity has the same endpoint, else a new one.
-func (b *Balancer) incarnate(spec Member, known *member, incarnations *uint64) (*member, error) {
+func (b *Balancer) incarnate(spec Member, known *member, incarnations *uint64) *member {
 	if known != nil && known.Endpoint == spec.Endpoint {
-		return &member{spec, known.incarnation, known.slots, known.quarantine}, nil
-	}
-	quarantine, err := NewQuarantine(b.cfg.Quarantine)
-	if err != nil {
-		return nil, err
+		return &member{spec, known.incarnation, known.slots, known.quarantine}
 	}
 	*incarnations++
 	endpoint := spec.Endpoint
 	slots := NewSlots(spec.Limit, func() { closeQuietly(endpoint) })
-	return &member{spec, *incarnations, slots, quarantine}, nil
+	return &member{spec, *incarnations, slots, b.ward.Quarantine()}
 }
 
 func setDrain(m *member) {
@@ -398,6 +401,9 @@ func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
 		return 0
 	}
 	for _, m := range b.members {
+		if b.ward.overfull() { // Update has left too few who serve
+			m.quarantine.release()
+		}
 		if left := m.quarantine.Return(now); left > 0 && (wait == 0 || left < wait) {
 			wait = left
 		}

@@ -144,7 +144,7 @@ func TestBalancer_BlamesNoEndpointForABodyThatFails(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var events record
-			b := newBalancer(t, dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{Failures: 1}}, serve(t, discard))
+			b := newBalancer(t, dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}, serve(t, discard))
 			body := &source{Reader: readerFunc(row.read)}
 			req := newRequest(t, http.MethodPut, body)
 			req.ContentLength = row.length
@@ -221,7 +221,7 @@ func TestBalancer_EndsAnUploadThatStalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var events record
-			cfg := dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{Failures: 1}}
+			cfg := dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}
 			if !cancels {
 				cfg.AttemptTimeout = 50 * time.Millisecond
 			}

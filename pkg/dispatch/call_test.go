@@ -363,7 +363,7 @@ func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
 			told := make(chan dispatch.Event, 10)
 			b := newBalancer(t, dispatch.Config{
 				Observe:    func(e dispatch.Event) { told <- e },
-				Quarantine: dispatch.QuarantineConfig{Failures: 1},
+				Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1},
 			}, serve(t, row.handler))
 			for range 3 {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -415,7 +415,7 @@ func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
 // Cases: B21.
 func TestBalancer_TakesTheTimeoutOfAClientForACancellation(t *testing.T) {
 	var events record
-	b := newBalancer(t, dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{Failures: 1}},
+	b := newBalancer(t, dispatch.Config{Observe: events.observe, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}},
 		serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	client := &http.Client{Transport: b, Timeout: 5 * time.Millisecond}
 	for range 20 {

@@ -133,7 +133,7 @@ func TestBalancer_KeepsThePickerWhenThePolicyCannotPrepare(t *testing.T) {
 func TestBalancer_KeepsTheStateOfWhoStays(t *testing.T) {
 	bad, good := failing(errBroken), answering(200)
 	b := newBalancer(t, dispatch.Config{
-		Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: time.Hour, MaxBackoff: time.Hour},
+		Attempts: 1, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1, Backoff: time.Hour, MaxBackoff: time.Hour},
 	}, bad, good)
 	_, _ = get(t, b)
 	resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -353,7 +353,7 @@ func TestBalancer_ClosesWithCallsInFlight(t *testing.T) {
 // Cases: B30.
 func TestBalancer_StaysClosedThoughAChangeWasWaiting(t *testing.T) {
 	for range 100 {
-		b := newBalancer(t, dispatch.Config{Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1}}, failing(errBroken))
+		b := newBalancer(t, dispatch.Config{Attempts: 1, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}, failing(errBroken))
 		_, _ = get(t, b)
 		_ = b.Close()
 		if _, err := get(t, b); !errors.Is(err, dispatch.ErrClosed) {
@@ -576,7 +576,7 @@ func TestBalancer_LetsCallbacksCallIt(t *testing.T) {
 		nested := false
 		list[1].Endpoint = &closing{fake: inner, onClose: func() { enter() }}
 		b = newBalancer(t, dispatch.Config{
-			Members: list, Quarantine: dispatch.QuarantineConfig{Failures: 1},
+			Members: list, Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1},
 			Key:      func(*http.Request) poise.Key { enter(); return poise.Key{} },
 			Explain:  func(*http.Request) bool { enter(); return true },
 			Classify: func(r *http.Response, err error) poise.Outcome { enter(); return dispatch.Classify(r, err) },

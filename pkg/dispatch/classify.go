@@ -7,15 +7,17 @@ import (
 )
 
 // Classify is the default judgement of an attempt that its caller did not cancel:
-// an error is a Failure; 429 and 503 mean Overloaded; every other status from 500
-// on is a Failure, but for 501 and 505, which say that the request asked for
-// something the backend does not do; the rest is a Success.
+// an error is a Failure; 503 means Overloaded; every other status from 500 on is a
+// Failure, but for 501 and 505, which say that the request asked for something
+// the backend does not do; the rest is a Success. So is 429: it says that this
+// caller asks too often, and one who does must not have a sound backend set aside
+// for all the others.
 func Classify(resp *http.Response, err error) poise.Outcome {
 	if err != nil {
 		return poise.Failure
 	}
 	switch resp.StatusCode {
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusServiceUnavailable:
 		return poise.Overloaded
 	case http.StatusNotImplemented, http.StatusHTTPVersionNotSupported:
 		return poise.Success

@@ -4,7 +4,8 @@
 // [Balancer] is an http.RoundTripper over several [Endpoint] values. Its parts are
 // types of their own, which know nothing of net/http: [Slots] accounts for the
 // calls an endpoint holds, [Quarantine] sets a failing endpoint aside and brings
-// it back, [RetryBudget] bounds how much a failure multiplies.
+// it back, [Ward] bounds how many are aside at once, [RetryBudget] bounds how much
+// a failure multiplies.
 //
 // Admission, not selection, is the race-safe check: a pick reads a picture that
 // may be a moment old; the slot and the quarantine are asked after it, and a call

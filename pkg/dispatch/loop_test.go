@@ -42,7 +42,7 @@ func TestBalancer_SetsAsideAndBringsBackByItself(t *testing.T) {
 				bad := failing(errBroken)
 				b := newBalancer(t, dispatch.Config{
 					Policy: chosen, Attempts: 1,
-					Quarantine: dispatch.QuarantineConfig{Failures: 3, Backoff: time.Second, MaxBackoff: 4 * time.Second},
+					Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 3, Backoff: time.Second, MaxBackoff: 4 * time.Second},
 				}, bad, answering(200))
 				for bad.calls.Load() < 3 {
 					_, _ = get(t, b)
@@ -86,7 +86,7 @@ func TestBalancer_SetsAsideAndBringsBackByItself(t *testing.T) {
 // Claim: An endpoint that is set aside gets no new call until its backoff is over, and then comes back by itself.
 func TestBalancer_RefusesAllWhileAllAreSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{Failures: 1}, Attempts: 1}, failing(errBroken), failing(errBroken))
+		b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}, Attempts: 1}, failing(errBroken), failing(errBroken))
 		for range 2 {
 			_, _ = get(t, b)
 		}
@@ -271,7 +271,7 @@ func TestBalancer_ServesAndTriesAgainWhenHealthCannotBePublished(t *testing.T) {
 				var prepared atomic.Int64
 				bad := failing(errBroken)
 				b := newBalancer(t, dispatch.Config{
-					Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: time.Minute, MaxBackoff: time.Minute},
+					Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1, Backoff: time.Minute, MaxBackoff: time.Minute},
 					Policy: fixed{func(v *poise.View) (poise.Picker, error) {
 						prepared.Add(1)
 						if refuses.Load() {
@@ -318,7 +318,7 @@ func TestBalancer_BringsBackOnTimeThoughNothingCanBePublished(t *testing.T) {
 		bad := failing(errBroken)
 		b := newBalancer(t, dispatch.Config{
 			Policy: once(new(policy.RoundRobin)), Attempts: 1,
-			Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: 100 * time.Millisecond},
+			Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1, Backoff: 100 * time.Millisecond},
 		}, bad)
 		_, _ = get(t, b)
 		pass(100 * time.Millisecond)
@@ -339,7 +339,7 @@ func TestBalancer_BringsEachBackInItsOwnTime(t *testing.T) {
 				}
 				b := newBalancer(t, dispatch.Config{
 					Members: list, Attempts: 1,
-					Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: time.Second, MaxBackoff: time.Hour},
+					Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1, Backoff: time.Second, MaxBackoff: time.Hour},
 				})
 				reason := func(id string) poise.Reason {
 					for _, state := range b.Endpoints() {
@@ -430,7 +430,7 @@ func TestBalancer_HoldsUnderStress(t *testing.T) {
 	var began, told atomic.Int64
 	b := newBalancer(t, dispatch.Config{
 		Policy: new(policy.LeastLoaded), Members: list, AttemptTimeout: 2 * time.Millisecond,
-		Quarantine:  dispatch.QuarantineConfig{Failures: 2, Backoff: time.Millisecond, MaxBackoff: 4 * time.Millisecond},
+		Quarantine:  dispatch.QuarantineConfig{MaxAside: 100, Failures: 2, Backoff: time.Millisecond, MaxBackoff: 4 * time.Millisecond},
 		RetryBudget: dispatch.RetryBudgetConfig{Percent: 1000, Burst: 1000},
 		Observe:     func(dispatch.Event) { told.Add(1) },
 	})

@@ -24,6 +24,10 @@ type QuarantineConfig struct {
 	// MaxBackoff is the longest time aside, before jitter; at least Backoff,
 	// default 30 s.
 	MaxBackoff time.Duration
+	// MaxAside is how many endpoints of a Balancer may be aside at once, in percent
+	// of all in its list and rounded down: of one endpoint none, of two one. 1 to
+	// 100, default 50.
+	MaxAside int
 }
 
 // withDefaults returns the config with its defaults filled in, or the field that
@@ -32,6 +36,7 @@ func (c QuarantineConfig) withDefaults() (QuarantineConfig, error) {
 	c.Failures = defaultTo(c.Failures, 3)
 	c.Backoff = defaultTo(c.Backoff, time.Second)
 	c.MaxBackoff = defaultTo(c.MaxBackoff, max(30*time.Second, c.Backoff))
+	c.MaxAside = defaultTo(c.MaxAside, 50)
 	switch {
 	case c.Failures < 1:
 		return c, outOfRange("Quarantine.Failures", c.Failures)
@@ -39,6 +44,8 @@ func (c QuarantineConfig) withDefaults() (QuarantineConfig, error) {
 		return c, outOfRange("Quarantine.Backoff", c.Backoff)
 	case c.MaxBackoff < c.Backoff:
 		return c, outOfRange("Quarantine.MaxBackoff", c.MaxBackoff)
+	case c.MaxAside < 1 || c.MaxAside > 100:
+		return c, outOfRange("Quarantine.MaxAside", c.MaxAside)
 	}
 	return c, nil
 }
@@ -47,11 +54,14 @@ func (c QuarantineConfig) withDefaults() (QuarantineConfig, error) {
 // after a jittered, growing backoff. Without it an endpoint that fails fast looks
 // idle, and a load-aware policy sends it the traffic.
 //
-// A Quarantine is made by NewQuarantine.
+// A Quarantine is made by NewQuarantine, or by a Ward for one of several endpoints.
 //
 // # Contract
 //
 //   - The configured number of failures in a row sets the endpoint aside; a success in between starts the count again.
+//   - A Quarantine whose Ward is full stays admitting instead, and asks again at its next failure.
+//   - A Quarantine is in its Ward exactly while its endpoint is aside.
+//   - Retire is final: the endpoint is not aside, and is never set aside again.
 //   - Admit refuses exactly while the endpoint is aside.
 //   - Return brings the endpoint back once its time aside is over, and not before.
 //   - After a return the first failure sets the endpoint aside again, for twice the time up to the longest; the first success forgets that.
@@ -68,7 +78,8 @@ func (c QuarantineConfig) withDefaults() (QuarantineConfig, error) {
 //
 // Every method is one critical section.
 type Quarantine struct {
-	cfg QuarantineConfig
+	cfg  QuarantineConfig
+	ward *Ward // nil: nothing bounds how many are aside
 
 	mu syncx.Mutex
 	// Guarded by mu.
@@ -81,12 +92,14 @@ type Quarantine struct {
 	aside  bool
 	since  time.Time     // when it was set aside, if it is
 	wait   time.Duration // how long it stays aside, if it is
+	// retired: the endpoint was removed.
+	retired bool
 }
 
 // Permit is the right to make one call, issued by Admit and given to Report.
 type Permit struct{ epoch uint64 }
 
-// NewQuarantine returns a Quarantine, or a [poise.FieldError] of ErrOutOfRange.
+// NewQuarantine returns a Quarantine of no Ward, so that MaxAside does not apply, or a [poise.FieldError] of ErrOutOfRange.
 func NewQuarantine(cfg QuarantineConfig) (*Quarantine, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -121,7 +134,7 @@ func (q *Quarantine) Report(p Permit, outcome poise.Outcome, now time.Time, chan
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if p.epoch != q.epoch {
+	if p.epoch != q.epoch || q.retired {
 		return false
 	}
 	if !outcome.IsFailure() {
@@ -130,6 +143,9 @@ func (q *Quarantine) Report(p Permit, outcome poise.Outcome, now time.Time, chan
 	}
 	q.failures++
 	if q.failures < q.cfg.Failures && q.rounds == 0 {
+		return false
+	}
+	if q.ward != nil && !q.ward.Enter() {
 		return false
 	}
 	q.epoch++
@@ -169,6 +185,30 @@ func (q *Quarantine) Return(now time.Time) time.Duration {
 	if elapsed < q.wait {
 		return q.wait - elapsed
 	}
-	q.aside = false
+	q.leave()
 	return 0
+}
+
+// release brings the endpoint back before its time, if it is aside.
+func (q *Quarantine) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leave()
+}
+
+// Retire brings the endpoint back for ever: it was removed, and what still fails
+// there counts no more.
+func (q *Quarantine) Retire() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.retired = true
+	q.leave()
+}
+
+// leave ends the time aside. Requires mu.
+func (q *Quarantine) leave() {
+	if q.aside && q.ward != nil {
+		q.ward.Leave()
+	}
+	q.aside = false
 }

@@ -179,7 +179,7 @@ func TestBalancer_TellsFullFromShut(t *testing.T) {
 		}
 		b := newBalancer(t, dispatch.Config{
 			Policy: once(stale()), Members: list, Attempts: 1, Admissions: admissions,
-			Quarantine: dispatch.QuarantineConfig{Failures: 1},
+			Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1},
 		})
 		return b, list
 	}
@@ -351,7 +351,7 @@ func TestClassify_JudgesEveryOutcome(t *testing.T) {
 		{0, errBroken, poise.Failure},
 		{200, nil, poise.Success}, {204, nil, poise.Success}, {101, nil, poise.Success}, {302, nil, poise.Success},
 		{404, nil, poise.Success}, {499, nil, poise.Success}, {501, nil, poise.Success}, {505, nil, poise.Success},
-		{429, nil, poise.Overloaded}, {503, nil, poise.Overloaded},
+		{429, nil, poise.Success}, {503, nil, poise.Overloaded},
 		{500, nil, poise.Failure}, {502, nil, poise.Failure}, {504, nil, poise.Failure}, {599, nil, poise.Failure},
 	} {
 		var resp *http.Response
@@ -367,7 +367,7 @@ func TestClassify_JudgesEveryOutcome(t *testing.T) {
 // Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
 func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 	e := answering(200)
-	b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{Failures: 1}}, e)
+	b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}, e)
 	for _, row := range []struct {
 		field string
 		spoil func(*http.Request)
