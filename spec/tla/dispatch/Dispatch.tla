@@ -7,8 +7,8 @@
 \* Grain: one action is one operation on what calls share, or one answer of an
 \* endpoint. Quarantine and Slots show that their calls may be one action each.
 \* Left out: time and the steps of a refresh, which ViewRefresh has; request
-\* bodies; Config.Admissions, which is more than there are members here. One
-\* failure sets an endpoint aside.
+\* bodies; Config.Admissions, which is more than there are members here; and the
+\* ward, which Ward has: MaxAside is 100. One failure sets an endpoint aside.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members
@@ -104,7 +104,7 @@ Forget(c) == /\ Goes(c, "idle")
 \* of this epoch.
 End(h, failure) ==
   LET m == h.member
-      counts == (failure \/ Bug = "BlamesTheEndpoint") /\ h.epoch = epoch[m]
+      counts == (failure \/ Bug = "BlamesTheEndpoint") /\ h.epoch = epoch[m] /\ m \notin removed
   IN /\ used' = [used EXCEPT ![m] = @ - 1]
      /\ closed' = [closed EXCEPT ![m] = IF used[m] = 1 /\ m \in removed THEN @ + 1 ELSE @]
      /\ aside' = IF counts THEN aside \cup {m} ELSE aside
@@ -265,10 +265,11 @@ Refresh(over) == /\ IF over THEN aside # {} ELSE current # Truth(aside, removed)
 Update(m) == /\ m \notin removed
              /\ Cardinality(removed) < Removals
              /\ removed' = removed \cup {m}
-             /\ current' = Truth(aside, removed')
+             /\ aside' = aside \ {m}
+             /\ current' = Truth(aside', removed')
              /\ closed' = [closed EXCEPT ![m] = IF used[m] = 0 \/ Bug = "ClosesAtOnce" THEN @ + 1 ELSE @]
              /\ Say("Update", "", m, "", "")
-             /\ UNCHANGED <<used, aside, epoch, saved, calls, pc, self>>
+             /\ UNCHANGED <<used, epoch, saved, calls, pc, self>>
 
 \* World: nothing happens any more.
 Rest == /\ calls = 0

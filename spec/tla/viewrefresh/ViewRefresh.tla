@@ -8,8 +8,8 @@
 \* quarantine of one member, its slots, the published pointer, the kick. Unlocking
 \* belongs to the action before it. The calls on a quarantine and on slots are one
 \* action each, because Quarantine and Slots show that they may be.
-\* Left out: joining and leaving members, Close, retries, load, and why a policy
-\* takes one eligible member and not another.
+\* Left out: joining and leaving members, Close, retries, load, why a policy takes one
+\* eligible member and not another, and the ward, which Ward has: MaxAside is 100.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members; they are numbered in the order of the list
