@@ -42,8 +42,13 @@ func tla(ctx context.Context, w *workspace) result {
 		append(only, "-tags", "interleave", module+"/models/walk"),
 	} {
 		s := newStream(module)
-		s.onText = func(_, output string) { readWalk(walked, output) }
+		lines := result{counts: map[string]int{}, figures: map[string]float64{}}
+		s.onText = func(_, output string) {
+			readWalk(walked, output)
+			lines.read(output)
+		}
 		r.add(w.goTest(ctx, s, nil, args...))
+		r.add(lines)
 	}
 	for i, s := range r.specs {
 		r.specs[i].Walked = walked[s.Name]

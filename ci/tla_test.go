@@ -29,7 +29,8 @@ func TestTLA_JoinsWhatTLCFoundWithWhatWasWalked(t *testing.T) {
 		reply{has: "-tags interleave m/models/walk", out: events("start m/models/walk", "run m/models/walk TestGate",
 			`output m/models/walk TestGate steps.go:1: walk: {"spec":"Gate","edges":8}`, "pass m/models/walk TestGate", "pass m/models/walk")},
 		reply{has: "m/spec/replay m/spec/tla", out: events("start m/spec/replay", "run m/spec/replay TestGate",
-			`output m/spec/replay TestGate walk.go:1: walk: {"spec":"Gate","edges":7}`, "pass m/spec/replay TestGate", "pass m/spec/replay")})
+			`output m/spec/replay TestGate walk.go:1: walk: {"spec":"Gate","edges":7}`, "pass m/spec/replay TestGate",
+			"output m/spec/replay histories.go:1: counts: calls-looked-up=6", "pass m/spec/replay")})
 	r := tla(t.Context(), &workspace{exec: exec, settings: settings{spec: "Gate"}})
 	if len(r.failures) > 0 || r.passed != 11 || r.tlc != "2.18" || r.counts["bugs rejected"] != 3 || r.figures["Gate seconds"] != 2.5 {
 		t.Errorf("got %+v", r)
@@ -37,7 +38,7 @@ func TestTLA_JoinsWhatTLCFoundWithWhatWasWalked(t *testing.T) {
 	want := []record.Spec{
 		{Name: "Gate", States: 70, Depth: 4, Bugs: 3, Witnesses: 2, GraphStates: 3, GraphEdges: 8, Walked: 8}, {Name: "Door", GraphEdges: 5},
 	}
-	if !slices.Equal(r.specs, want) || r.counts["edges walked"] != 8 || r.counts["edges of graphs"] != 13 {
+	if !slices.Equal(r.specs, want) || r.counts["edges walked"] != 8 || r.counts["edges of graphs"] != 13 || r.counts["calls looked up"] != 6 {
 		t.Errorf("specifications are %+v and counts %v, want %+v", r.specs, r.counts, want)
 	}
 	if !slices.ContainsFunc(*ran, func(s string) bool { return strings.HasSuffix(s, "-spec Gate") }) ||

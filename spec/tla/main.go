@@ -20,6 +20,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/copyleftdev/poise-go/spec/replay"
 	"github.com/copyleftdev/poise-go/spec/tla/tlc"
@@ -160,7 +162,10 @@ func (t *tree) summarise(verdicts []verdict) summary {
 		bug: "bugs rejected", witness: "witnesses reached",
 	}
 	for _, v := range verdicts {
-		of, k, _, _ := spell(v.Config)
+		of, k, _, ok := spell(v.Config)
+		if !ok { // traces
+			of, _, _ = strings.Cut(v.Config, " ")
+		}
 		if _, known := at[of]; !known {
 			at[of] = len(sum.Specs)
 			sum.Specs = append(sum.Specs, t.describe(of))
@@ -172,6 +177,9 @@ func (t *tree) summarise(verdicts []verdict) summary {
 		}
 		sum.Passed++
 		sum.Version = v.result.Version
+		if sum.Counts["traces followed"] += v.traces; !ok {
+			continue
+		}
 		sum.Counts[kinds[k]]++
 		switch spec := &sum.Specs[at[of]]; k {
 		case safety:
@@ -186,7 +194,7 @@ func (t *tree) summarise(verdicts []verdict) summary {
 			sum.Counts["states"] += v.result.Generated
 		}
 	}
-	sum.Counts["configurations"] = len(verdicts)
+	sum.Counts["configurations"] = len(slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.traces > 0 }))
 	sum.Counts["specifications"] = len(sum.Specs)
 	return sum
 }
