@@ -56,6 +56,7 @@ func specifications() []seq.Spec {
 	all := []seq.Spec{
 		seq.Stream(streamOf(6)),
 		seq.Turns([]bool{true, false, true}, 0), seq.Turns([]bool{true, true, true}, 0),
+		seq.SmoothTurns([3]uint32{2, 1}), seq.SmoothTurns([3]uint32{2, 1}, [3]uint32{1, 3}),
 		seq.Leases(1), seq.Leases(2),
 		seq.Marks(),
 		seq.Slots(0), seq.Slots(1),
@@ -63,7 +64,7 @@ func specifications() []seq.Spec {
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 	}
-	for _, s := range []subject{generator, roundRobin, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, publication} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, publication} {
 		all = append(all, s.spec)
 	}
 	return all

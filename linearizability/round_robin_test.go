@@ -15,9 +15,8 @@ type candidate poise.Sample
 
 func (c candidate) Sample() poise.Sample { return poise.Sample(c) }
 
-// prepared returns what picks on a new View of the same candidates.
-func prepared(t testing.TB, p poise.Policy) (pick func() any) {
-	var candidates []poise.Candidate
+// someEligible returns candidates of which some are.
+func someEligible() (candidates []poise.Candidate) {
 	for i, ok := range eligible {
 		c := candidate{ID: fmt.Sprint(i)}
 		if !ok {
@@ -25,6 +24,11 @@ func prepared(t testing.TB, p poise.Policy) (pick func() any) {
 		}
 		candidates = append(candidates, c)
 	}
+	return candidates
+}
+
+// prepared returns what picks on a new View of the candidates.
+func prepared(t testing.TB, p poise.Policy, candidates []poise.Candidate) (pick func() any) {
 	view, err := poise.NewView(candidates)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +55,7 @@ var roundRobin = subject{
 	spec: seq.Turns(eligible, 0),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
 		p := new(policy.RoundRobin)
-		picks := [2]func() any{prepared(t, p), prepared(t, p)}
+		picks := [2]func() any{prepared(t, p, someEligible()), prepared(t, p, someEligible())}
 		return func(c *Caller, _, pick int) { c.Call("Pick", nil, picks[pick%2]) }
 	},
 	good: serial(call("Pick", nil, 0), call("Pick", nil, 2), call("Pick", nil, 3), call("Pick", nil, 0)),

@@ -81,7 +81,7 @@ func law(t *testing.T, s subject) {
 				step(c, i, pick)
 			}
 		})
-		sum.judge(t, s.spec, h, Ok)
+		sum.judge(r, s.spec, h, Ok)
 		agree(r, s.spec, h)
 		if i, j, found := exchangeable(h); found {
 			h[i].Result, h[j].Result = h[j].Result, h[i].Result
@@ -119,7 +119,7 @@ type tally struct {
 }
 
 // judge fails the test, and keeps the history, unless its verdict is as wanted.
-func (y *tally) judge(t testing.TB, spec seq.Spec, h seq.History, want Verdict) {
+func (y *tally) judge(t rapid.TB, spec seq.Spec, h seq.History, want Verdict) {
 	t.Helper()
 	began := time.Now()
 	got := Judge(spec, h)

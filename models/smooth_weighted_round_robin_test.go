@@ -43,18 +43,8 @@ func (w shares) turn(credits [2]int64) (at int, after [2]int64) {
 	return at, credits
 }
 
-// smoothTurns allows exactly the turns of the textbook, by the weights of the list
-// that each Pick names.
-func smoothTurns(lists []shares, credits [2]int64) seq.Spec {
-	return seq.Define("smooth turns", credits, func(credits [2]int64, op seq.Op) [][2]int64 {
-		list := 0
-		if op.Arg != nil {
-			list = op.Arg.(int)
-		}
-		at, after := lists[list].turn(credits)
-		return seq.One(op.Result == at, after)
-	})
-}
+// three are the weights as spec/seq has them.
+func (w shares) three() [3]uint32 { return [3]uint32{w[0], w[1]} }
 
 // torn is the textbook over credits that are read and written apart.
 type torn struct {
@@ -91,7 +81,7 @@ func TestSmoothWeightedRoundRobin_ParallelPicksTakeTurns(t *testing.T) {
 					}
 				}),
 				Outcome: results[chooser],
-				Spec:    smoothTurns([]shares{weights}, [2]int64{}),
+				Spec:    seq.SmoothTurns(weights.three()),
 				Bugs: []explore.Bug[chooser]{bug("credits that are read and written apart", "history", func() chooser {
 					return torn{[2]*explore.Uint64{new(explore.Uint64), new(explore.Uint64)}, weights}
 				})},
@@ -122,7 +112,7 @@ func TestSmoothWeightedRoundRobin_CreditIsCarriedOverWhole(t *testing.T) {
 					}
 				}),
 				Outcome: results[*twoViews],
-				Spec:    smoothTurns(lists, begun),
+				Spec:    seq.After(seq.SmoothTurns(lists[0].three(), lists[1].three()), seq.Op{Name: "Pick", Arg: 0, Result: 0}),
 				Bugs: []explore.Bug[*twoViews]{
 					bug("credits of their own for each list", "history", func() *twoViews {
 						old := prepared(lists[0].view(), new(policy.SmoothWeightedRoundRobin))

@@ -96,6 +96,10 @@ type Decision struct {
 	// first; ComparedLen of them are set.
 	Compared    [2]Compared
 	ComparedLen int
+	// Scope is what a topology policy chose before an endpoint policy picked, or
+	// before it rejected; the zero value where none did. Of topology policies one
+	// inside another it is the outermost.
+	Scope ScopeChoice
 	// Generation is the number of the table that decided, counted by its policy
 	// from 1; 0 where no table decides.
 	Generation uint64
@@ -106,6 +110,35 @@ type Decision struct {
 	// room. Without it Owner means nothing.
 	Spilled bool
 	Owner   int
+}
+
+// ScopeChoice is the scope in which an endpoint policy picked.
+type ScopeChoice struct {
+	// Policy is the name of the topology policy.
+	Policy string
+	// Priority is the priority it chose.
+	Priority uint32
+	// Panic means that the priority panics: members that are not eligible were used
+	// as well, or the pick was rejected.
+	Panic bool
+	// Locality is the locality it chose, if it distinguishes them; LocalityWeight is
+	// the weight that was configured, and EffectiveWeight that weight times the
+	// available part in millionths. Both weights are 0 if it does not.
+	Locality        string
+	LocalityWeight  uint32
+	EffectiveWeight uint64
+}
+
+// String returns the choice in one line.
+func (s ScopeChoice) String() string {
+	text := fmt.Sprintf("%s chose priority %d", s.Policy, s.Priority)
+	if s.Panic {
+		text += " in panic"
+	}
+	if s.EffectiveWeight > 0 {
+		text += fmt.Sprintf(", locality %q of weight %d (effective %d)", s.Locality, s.LocalityWeight, s.EffectiveWeight)
+	}
+	return text
 }
 
 // Compared is one candidate and the figure it was compared by.
@@ -128,6 +161,9 @@ func (d Decision) String() string {
 		fmt.Fprintf(&b, "%s chose nothing: %v", d.Policy, d.Err)
 	} else {
 		fmt.Fprintf(&b, "%s chose %s: %s", d.Policy, d.name(d.Chosen), d.Rule)
+	}
+	if d.Scope.Policy != "" {
+		fmt.Fprintf(&b, "\n  %s", d.Scope)
 	}
 	fmt.Fprintf(&b, "\n  of %d candidates %d are eligible, %d tried before, %d considered",
 		d.View.Len(), d.View.EligibleLen(), d.Tried, d.Considered)

@@ -6,7 +6,7 @@ import (
 )
 
 // Errors of a pick. None of them changes the state of a policy, but that a pick
-// which fails with ErrLoadOverflow has used its draw.
+// which fails with ErrLoadOverflow or ErrPanicRejected may have used its draws.
 var (
 	// ErrEmpty means the View has no candidates. Only a new View can help.
 	ErrEmpty = errors.New("poise: no candidates")
@@ -16,11 +16,14 @@ var (
 	// ErrAllTried means every eligible candidate is in Query.Tried. The caller
 	// may give up, or ask again without Tried.
 	ErrAllTried = errors.New("poise: every eligible candidate was tried")
+	// ErrPanicRejected means too few members are eligible and the policy was told
+	// to reject rather than use the others. It matches ErrNoEligible too.
+	ErrPanicRejected error = panicRejected{}
 	// ErrNoKey means a keyed policy was asked without a key.
 	ErrNoKey = errors.New("poise: the policy needs a key and the query has none")
 	// ErrLoadOverflow means a load that had to be compared cannot be told. The
 	// error names the candidate and keeps the tracker's own. It is the one failure
-	// of a pick that may have used a draw, and that allocates.
+	// of a pick that allocates.
 	ErrLoadOverflow = errors.New("poise: a load cannot be told")
 	// ErrAtCapacity means the limit on work in flight is reached. Another
 	// candidate, or waiting, can help.
@@ -80,6 +83,11 @@ var (
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )
+
+type panicRejected struct{}
+
+func (panicRejected) Error() string        { return "poise: panic: too few eligible candidates" }
+func (panicRejected) Is(target error) bool { return target == ErrNoEligible }
 
 // FieldError names the field and the value that were refused. It unwraps to the
 // sentinel that says why.

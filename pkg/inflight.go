@@ -105,9 +105,12 @@ type Lease struct {
 
 // Release gives the slot back. It reports whether this call did so.
 func (l *Lease) Release() bool {
-	if l.of == nil || !l.ended.CompareAndSwap(0, 1) {
+	if !l.claim() {
 		return false
 	}
 	l.of.used.Add(^uint64(0))
 	return true
 }
+
+// claim reports whether the caller is the one who ends the lease.
+func (l *Lease) claim() bool { return l.of != nil && l.ended.CompareAndSwap(0, 1) }

@@ -24,6 +24,7 @@ import (
 //   - Select refuses an index out of range with ErrOutOfRange and one that is not eligible with ErrNotEligible.
 //   - Index of a Selection made on another View answers ErrForeignSelection.
 //   - A Selection made on a scope resolves on the View the scope came from.
+//   - IsScope is true exactly of what Scope returned.
 //   - A scope has exactly the given members eligible, and refuses a draining member and an ineligible one that opted out of panic.
 //   - NextEligible gives the position of the first eligible candidate at or after an index, going round.
 //
@@ -52,6 +53,8 @@ type View struct {
 	// next[i] is the position in eligible of the first one at or after index i,
 	// going round; nil where all are eligible, when that is i.
 	next []uint32
+	// scope is true if another View's Scope made this one.
+	scope bool
 }
 
 // views numbers the Views of the process.
@@ -172,11 +175,17 @@ func (v *View) resolveLoad() error {
 		if tracker == nil {
 			continue
 		}
-		f, isInFlight := tracker.(*InFlight)
-		if isInFlight && f == nil {
-			return fieldError(i, "Load", f, ErrNilTracker)
+		switch of := tracker.(type) {
+		case *InFlight:
+			if of == nil {
+				return fieldError(i, "Load", of, ErrNilTracker)
+			}
+			v.inFlight[i] = of
+		case *PeakEWMA:
+			if of == nil {
+				return fieldError(i, "Load", of, ErrNilTracker)
+			}
 		}
-		v.inFlight[i] = f
 		if known && tracker.Unit() != unit {
 			return fieldError(i, "Load.Unit()", tracker.Unit().String(), ErrMixedLoad)
 		}
@@ -252,6 +261,10 @@ func (v *View) Sample(index int) (Sample, error) {
 	}
 	return v.samples[index], nil
 }
+
+// IsScope reports whether the View is a scope of another. To a scope, whoever is
+// not eligible in it does not exist.
+func (v *View) IsScope() bool { return v.scope }
 
 // All returns an iterator over the indices and samples, in the order of the
 // candidates.
@@ -374,7 +387,7 @@ func (v *View) Scope(members []int) (*View, error) {
 		eligible[k], last = uint32(i), i
 	}
 	scope := *v
-	scope.next = nil
+	scope.next, scope.scope = nil, true
 	scope.setEligible(eligible)
 	return &scope, nil
 }

@@ -83,6 +83,7 @@ func BenchmarkPick(b *testing.B) {
 			benchmarkPicks(b, p.policy, v, q)
 		})
 	}
+	benchmarkTopology(b)
 	benchmarkKeyedPicks(b)
 }
 

@@ -251,6 +251,8 @@ var faults = []fault{
 		},
 	},
 	{law: "Why is the truth", name: "no View", pick: lying(func(d *poise.Decision) { d.View = nil })},
+	{law: "Why is the truth", name: "a scope of nobody", pick: lying(func(d *poise.Decision) { d.View, _ = d.View.Scope(nil) })},
+	{law: "Why is the truth", name: "an equal View", pick: lying(func(d *poise.Decision) { d.View = copied(d.View) })},
 	{law: "Why is the truth", name: "no Policy", pick: lying(func(d *poise.Decision) { d.Policy = "" })},
 	{law: "Why is the truth", name: "keeps another's Policy", pick: lying(func(d *poise.Decision) { d.Policy = "another" })},
 	{law: "Why is the truth", name: "no Rule", pick: lying(func(d *poise.Decision) { d.Rule = poise.RuleNone })},
@@ -573,4 +575,17 @@ func TestRun_FailsTheTestAndNamesTheLaw(t *testing.T) {
 			t.Errorf("%q is not in the output:\n%s", part, out)
 		}
 	}
+}
+
+// copied returns another View of the same samples.
+func copied(v *poise.View) *poise.View {
+	var candidates []poise.Candidate
+	for _, s := range v.All() {
+		candidates = append(candidates, s)
+	}
+	other, err := poise.NewView(candidates)
+	if err != nil {
+		panic(err)
+	}
+	return other
 }

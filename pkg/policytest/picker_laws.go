@@ -298,20 +298,46 @@ func whyIsTheTruth(l *lab) error {
 	})
 }
 
+// isDecidedOn reports whether a pick that ended with that candidate, or -1, can
+// have been decided on v: the View of the pick, or a scope that the policy made of
+// it.
+func (s *stage) isDecidedOn(v *poise.View, index int) bool {
+	if v == s.view || v == nil {
+		return v != nil
+	}
+	someone := index
+	if index < 0 {
+		someone = v.Eligible(0)
+	}
+	selection, err := v.Select(someone)
+	if err != nil {
+		return false
+	}
+	resolved, err := s.base.Index(selection)
+	return err == nil && resolved == someone
+}
+
+// passedOver returns how many candidates that are eligible in the View the query
+// names as tried.
+func passedOver(v *poise.View, q *poise.Query) int {
+	rest := v.Untried(q.Tried)
+	return v.EligibleLen() - rest.Len()
+}
+
 func (s *stage) checkWhy(q *poise.Query, index int, err error) error {
 	d := q.Why
-	eligible, untried := s.count(q)
+	_, untried := s.count(q)
 	rules := []struct {
 		broken bool
 		what   string
 	}{
-		{d.View == nil || d.View.Len() != len(s.samples), "View is not the View of the pick"},
+		{!s.isDecidedOn(d.View, index), "View is neither the View of the pick nor a scope of it"},
 		{d.Policy == "" || d.Policy == "another", "Policy is not set"},
 		{d.Chosen != index, "Chosen is not the index of the Selection, or -1"},
 		{d.Err != err, "Err is not the error of the pick"},
 		{(d.Rule == poise.RuleNone) != (err != nil), "Rule is set exactly if a candidate was chosen"},
 		{d.Rule.String() == "unknown rule", "Rule is not in the enumeration"},
-		{d.Tried != eligible-untried, "Tried is not how many eligible candidates were passed over"},
+		{d.View != nil && d.Tried != passedOver(d.View, q), "Tried is not how many eligible candidates were passed over"},
 		{err == nil && d.Considered < 1, "Considered is less than 1"},
 		{d.Considered < 0 || d.Considered > untried, "Considered is more than the untried"},
 		{d.ComparedLen < 0 || d.ComparedLen > len(d.Compared), "ComparedLen is out of range"},

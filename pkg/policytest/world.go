@@ -113,7 +113,9 @@ func newWorld(name string, n, trackers int, chance *poise.Generator, ready func(
 		s.ID = fmt.Sprintf("candidate-%d", i)
 		s.Incarnation = chance.Below(3)
 		s.Weight, _ = poise.NewWeight(1 + uint32(chance.Below(20)))
+		s.Priority = uint32(chance.Below(3))
 		s.Locality = []string{"", "east", "west"}[chance.Below(3)]
+		s.LocalityWeight, _ = poise.NewWeight(1 + s.Priority + uint32(len(s.Locality)))
 		load := chance.Below(4)
 		if trackers == onlyInFlight || trackers == mixed && i%2 == 0 {
 			s.Load = inFlight(load)

@@ -34,6 +34,28 @@ func Turns(eligible []bool, cursor int) Spec {
 	})
 }
 
+// SmoothTurns is smooth weighted round robin as the textbook has it, over up to
+// three candidates: everyone gains their weight, whoever has most is picked and
+// pays the sum. A Pick names the list of weights it goes by, the first if it names
+// none; credits outlast a change of the list.
+//
+//	Pick(list) int
+func SmoothTurns(lists ...[3]uint32) Spec {
+	return Define(fmt.Sprintf("smooth turns of %v", lists), [3]int64{}, func(credits [3]int64, op Op) [][3]int64 {
+		list, _ := op.Arg.(int)
+		at, sum := 0, int64(0)
+		for i, weight := range lists[list] {
+			credits[i] += int64(weight)
+			sum += int64(weight)
+			if credits[i] > credits[at] {
+				at = i
+			}
+		}
+		credits[at] -= sum
+		return One(op.Result == at, credits)
+	})
+}
+
 // Leases is a counter with a limit, 0 for none, whose holders each give back what
 // they took once.
 //

@@ -1,0 +1,242 @@
+//go:build interleave
+
+package models
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/copyleftdev/poise-go/models/explore"
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
+
+// sampled is a PeakEWMA, or a twin of it with a planted bug, that is given the
+// samples 1, 2, 3 and so on.
+type sampled interface {
+	observe(k int)
+	read() int // the sample that is read, 0 for none yet, -1 for a mixture of two
+}
+
+// realSampled makes sample k of 2^(20+k) ns at second k, so that the reading at
+// second 5 is different for each sample, and for each mixture.
+type realSampled struct{ *poise.PeakEWMA }
+
+var peakZero = time.Unix(0, 0)
+
+func newRealSampled() sampled {
+	e, err := poise.NewPeakEWMA(poise.PeakEWMAConfig{Initial: 1, HalfLife: time.Second}, peakZero)
+	if err != nil {
+		panic(err)
+	}
+	return realSampled{e}
+}
+
+func (s realSampled) observe(k int) {
+	s.Observe(1<<(20+k), peakZero.Add(time.Duration(k)*time.Second))
+}
+
+func (s realSampled) read() int {
+	load, err := s.Load(peakZero.Add(5 * time.Second))
+	if load == 1 && err == nil {
+		return 0
+	}
+	for k := 1; k <= 4; k++ {
+		if load == uint64(1+(1<<(20+k)-1)>>(5-k)) {
+			return k
+		}
+	}
+	return -1
+}
+
+// buggySampled keeps samples as PeakEWMA does, with one line changed.
+type buggySampled struct {
+	count    explore.Uint64
+	cost, at [2]explore.Uint64
+
+	onePlace, countFirst, noSecondLook bool
+}
+
+func (s *buggySampled) place(count uint64) uint64 {
+	if s.onePlace {
+		return 0
+	}
+	return count % 2
+}
+
+func (s *buggySampled) observe(k int) {
+	next := s.count.Load() + 1
+	if s.countFirst {
+		s.count.Store(next)
+	}
+	s.cost[s.place(next)].Store(uint64(k))
+	s.at[s.place(next)].Store(uint64(k))
+	if !s.countFirst {
+		s.count.Store(next)
+	}
+}
+
+func (s *buggySampled) read() int {
+	for {
+		count := s.count.Load()
+		cost, at := s.cost[s.place(count)].Load(), s.at[s.place(count)].Load()
+		if s.noSecondLook || s.count.Load() == count {
+			if cost != at {
+				return -1
+			}
+			return int(cost)
+		}
+	}
+}
+
+func TestPeakEWMA_ReadingsAreOfOneSample(t *testing.T) {
+	explore.Check(t, explore.Model[sampled]{
+		Name:     "PeakEWMA: three samples and two readings",
+		NotShown: "Several writers, whom a lock orders; more than three samples.",
+		New:      newRealSampled,
+		Tasks: []explore.Task[sampled]{
+			{Name: "writer", Body: func(s sampled, _ *explore.T) {
+				for k := 1; k <= 3; k++ {
+					s.observe(k)
+				}
+			}},
+			{Name: "reader", Body: func(s sampled, h *explore.T) {
+				for range 2 {
+					h.Call("Read", nil, func() any { return s.read() })
+				}
+			}},
+		},
+		Final: func(_ sampled, r *explore.Run) error {
+			last := 0
+			for _, op := range r.History {
+				k := op.Result.(int)
+				if k < last {
+					return fmt.Errorf("read %d after %d", k, last)
+				}
+				last = k
+			}
+			return nil
+		},
+		Outcome: results[sampled],
+		Bugs: []explore.Bug[sampled]{
+			bug("one place for all samples", "final", func() sampled { return &buggySampled{onePlace: true} }),
+			bug("the count moves on first", "final", func() sampled { return &buggySampled{countFirst: true} }),
+			bug("no second look at the count", "final", func() sampled { return &buggySampled{noSecondLook: true} }),
+		},
+	})
+}
+
+// oneCall is a PeakEWMA with one call in flight, or a twin of it. Before the call
+// ends the estimate is 1, afterwards 10.
+type oneCall interface {
+	done()
+	load() uint64
+}
+
+type realCall struct {
+	*poise.PeakEWMA
+	call *poise.TimedLease
+}
+
+func newRealCall() oneCall {
+	e, err := poise.NewPeakEWMA(poise.PeakEWMAConfig{Initial: 1, HalfLife: time.Second}, peakZero)
+	if err != nil {
+		panic(err)
+	}
+	call, err := e.Start(peakZero)
+	if err != nil {
+		panic(err)
+	}
+	return &realCall{e, &call}
+}
+
+func (c *realCall) done() { c.call.Done(poise.Success, peakZero.Add(10)) }
+
+func (c *realCall) load() uint64 {
+	load, err := c.Load(peakZero.Add(10))
+	if err != nil {
+		panic(err)
+	}
+	return load
+}
+
+type buggyCall struct {
+	calls, estimate explore.Uint64
+
+	releaseFirst, estimateFirst bool
+}
+
+func (c *buggyCall) done() {
+	if c.releaseFirst {
+		c.calls.Store(0)
+	}
+	c.estimate.Store(10)
+	c.calls.Store(0)
+}
+
+func (c *buggyCall) load() uint64 {
+	if c.estimateFirst {
+		estimate := c.estimate.Load()
+		return estimate * (c.calls.Load() + 1)
+	}
+	calls := c.calls.Load()
+	return c.estimate.Load() * (calls + 1)
+}
+
+func newBuggyCall(releaseFirst, estimateFirst bool) func() oneCall {
+	return func() oneCall {
+		fresh := &buggyCall{releaseFirst: releaseFirst, estimateFirst: estimateFirst}
+		fresh.calls.Store(1)
+		fresh.estimate.Store(1)
+		return fresh
+	}
+}
+
+// Cases: G9 (an old latency with the lower count).
+func TestPeakEWMA_NoLoadMissesBothTheCallAndItsLatency(t *testing.T) {
+	explore.Check(t, explore.Model[oneCall]{
+		Name:     "PeakEWMA: a call that ends and two loads",
+		NotShown: "Several calls that end at once.",
+		New:      newRealCall,
+		Tasks: []explore.Task[oneCall]{
+			{Name: "call", Body: func(c oneCall, _ *explore.T) { c.done() }},
+			{Name: "reader", Body: func(c oneCall, h *explore.T) {
+				for range 2 {
+					h.Call("Load", nil, func() any { return c.load() })
+				}
+			}},
+		},
+		Final: func(_ oneCall, r *explore.Run) error {
+			for _, op := range r.History {
+				switch load := op.Result.(uint64); load {
+				case 2, 20, 10:
+				default:
+					return fmt.Errorf("a load of %d: neither the call nor its latency", load)
+				}
+			}
+			return nil
+		},
+		Outcome: results[oneCall],
+		Bugs: []explore.Bug[oneCall]{
+			bug("the slot is given back first", "final", newBuggyCall(true, false)),
+			bug("the estimate is read first", "final", newBuggyCall(false, true)),
+		},
+	})
+}
+
+func TestPeakEWMA_SamplesAreOrdered(t *testing.T) {
+	explore.Check(t, explore.Model[sampled]{
+		Name:     "PeakEWMA: two writers and a reading afterwards",
+		NotShown: "More than two writers.",
+		New:      newRealSampled,
+		Tasks:    numbered(2, "writer", func(n int, s sampled, _ *explore.T) { s.observe(n + 1) }),
+		Final: func(s sampled, _ *explore.Run) error {
+			if k := s.read(); k != 2 {
+				return fmt.Errorf("sample %d is left, want the larger", k)
+			}
+			return nil
+		},
+		Outcome: results[sampled],
+		Bugs:    []explore.Bug[sampled]{bug("no lock", "final", func() sampled { return &buggySampled{} })},
+	})
+}

@@ -1,0 +1,62 @@
+package policy
+
+import poise "github.com/copyleftdev/poise-go/pkg"
+
+// Priority chooses a priority, and any endpoint policy picks inside it; by default
+// WeightedRandom does. The lowest priority number takes the traffic; what its
+// eligible weight cannot carry goes to the next. While the priorities together
+// cannot carry everything, one whose eligible part is below the threshold panics:
+// members that are not eligible are used as well, but for the draining and those
+// that opted out.
+//
+// A priority's capacity is counted in units of a millionth of the traffic. In a
+// scope the members are those of the scope, and nobody else exists.
+//
+// A Priority is made by NewPriority.
+//
+// # Contract
+//
+//   - The capacity of a priority is its eligible weight over its whole weight, times the overprovisioning factor, rounded down, and at most all of the traffic.
+//   - A priority with an eligible member has a capacity of at least one unit.
+//   - Priorities take the traffic in ascending order, each as much as it can carry.
+//   - While capacity is short, each priority takes traffic in proportion to its capacity.
+//   - Capacities that exactly add up to all of the traffic are not short, whatever the rounding.
+//   - What rounding leaves over goes to the first priority that can carry anything.
+//   - A priority panics exactly while capacity is short and its eligible weight is strictly below the threshold.
+//   - While nobody is eligible, the traffic goes to the panicking priorities in proportion to the weights that panic can use.
+//   - A member that opted out of panic still serves while it is eligible.
+//   - A draining member is no capacity and is never picked by Priority.
+//   - With PanicOff, or without anybody that panic can use, a pick without eligible members answers ErrNoEligible.
+//   - A pick that falls on a panicking priority answers ErrPanicRejected with FailClosed.
+//   - A retry is drawn among the priorities that have anybody untried, and goes to one without traffic only when there is no other.
+//   - Each priority has an endpoint policy of its own, which outlives the View as long as candidates of that priority exist.
+//   - A Priority draws only where there is something to choose.
+//   - With ByKey, a key stays in its priority as long as the shares stay.
+//
+// # Cost
+//
+// A pick is a draw and O(log priorities), and a pick of the endpoint policy; with
+// Tried it is O(priorities times tried). Prepare is O(n log n) and a Scope and a
+// Prepare of the endpoint policy, each of O(n) or more, for each priority.
+//
+// # Concurrency
+//
+// As the endpoint policy. Parallel picks take the draws of one generator in turn.
+type Priority struct {
+	topology *topology
+}
+
+var _ poise.Policy = (*Priority)(nil)
+
+// NewPriority returns a Priority, a [poise.FieldError] of ErrTooSmall or
+// ErrTooLarge, or the error of Endpoint.
+func NewPriority(cfg TopologyConfig) (*Priority, error) {
+	t, err := newTopology(cfg, "Priority", false)
+	if err != nil {
+		return nil, err
+	}
+	return &Priority{t}, nil
+}
+
+// Prepare returns a Picker for the View, or the error of an endpoint policy.
+func (p *Priority) Prepare(v *poise.View) (poise.Picker, error) { return p.topology.prepare(v) }
