@@ -17,6 +17,8 @@ type scripted struct {
 	id     string
 	seen   *[]string // "id: what was read", one for each call
 	sent   *int      // calls of which something left
+
+	answered, again bool // it has answered, and was asked once more
 }
 
 var errScripted = errors.New("scripted")
@@ -28,6 +30,7 @@ func (unsent) Error() string        { return "unsent" }
 func (unsent) Is(target error) bool { return target == dispatch.ErrNotSent }
 
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
+	s.again = s.again || s.answered
 	op := byte(0)
 	if len(*s.script) > 0 {
 		op = (*s.script)[0]
@@ -44,6 +47,7 @@ func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	if op%8 != 1 {
 		*s.sent++
 	}
+	s.answered = op%8 == 0 || op%8 > 3
 	switch op % 8 {
 	case 1:
 		return nil, unsent{}
@@ -74,6 +78,8 @@ func (c *countedBody) Close() error {
 //
 // Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
 //
+// Claim: A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
+//
 // Cases: B49.
 func FuzzBalancer(f *testing.F) {
 	f.Add(true, true, uint8(3), []byte{2, 5 | 8 | 16, 0})
@@ -84,7 +90,7 @@ func FuzzBalancer(f *testing.F) {
 		var members []dispatch.Member
 		for i := range int(endpoints%5) + 1 {
 			id := string(rune('a' + i))
-			members = append(members, dispatch.Member{ID: id, Endpoint: &scripted{&script, id, &seen, &sent}})
+			members = append(members, dispatch.Member{ID: id, Endpoint: &scripted{script: &script, id: id, seen: &seen, sent: &sent}})
 		}
 		b, err := dispatch.New(dispatch.Config{
 			Policy: new(policy.RoundRobin), Members: members, Attempts: 4,
@@ -119,6 +125,11 @@ func FuzzBalancer(f *testing.F) {
 		}
 		if !idempotent && sent > 1 {
 			t.Fatalf("a request that must not be repeated was sent %d times: %q", sent, seen)
+		}
+		for _, m := range members {
+			if m.Endpoint.(*scripted).again {
+				t.Fatalf("%s answered and was asked again: %q", m.ID, seen)
+			}
 		}
 		for i, call := range seen {
 			if _, read, _ := strings.Cut(call, ": "); read != "" && read != "body" {

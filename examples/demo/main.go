@@ -6,8 +6,8 @@
 //	go run ./examples/demo -policy round-robin
 //	go run ./examples/demo -backends 10.0.0.1:8080,10.0.0.2:8080 -path /health
 //
-// It exits with 0 when every promise held, 1 when one was broken or the run could
-// not be made, 2 when the command line is wrong, and 130 when it was interrupted.
+// It exits with 0 when every promise held, 1 when one was broken, the run could not
+// be made or none of your own backends answered anything, 2 when the command line is wrong, and 130 when it was interrupted.
 //
 // Read stage.go for how the library is set up, traffic.go for how it is used, and
 // promises.go for what is checked.
@@ -66,6 +66,9 @@ func demo(args []string, out, problems io.Writer) int {
 		return exitBroken
 	case r.interrupted:
 		return exitInterrupted
+	case s.own() && r.Responses == 0:
+		fmt.Fprintln(problems, "demo: no backend answered a single request, so the promises show little; is -backends right?")
+		return exitBroken
 	}
 	return exitHeld
 }

@@ -85,10 +85,10 @@ func everyRequestEnds(e evidence) promise {
 		all += uint64(n)
 	}
 	if all != e.begun {
-		faults = append(faults, fmt.Sprintf("%d requests began, %d ended", e.begun, all))
+		faults = append(faults, fmt.Sprintf("%s began, %d ended", counted(e.begun, "request"), all))
 	}
 	return verdict("every request ended with a response or a typed error", e.begun > 0,
-		fmt.Sprintf("%s requests", count(e.begun)), faults)
+		counted(e.begun, "request"), faults)
 }
 
 // nothingIsSentTwice looks at the servers: a POST without an idempotency key begins
@@ -109,7 +109,7 @@ func nothingIsSentTwice(e evidence) promise {
 		}
 	}
 	return verdict("no request that may not be repeated was sent twice", len(places) > 0,
-		fmt.Sprintf("%s POSTs", count(len(places))), faults)
+		counted(len(places), "POST"), faults)
 }
 
 // drainedGetsNothingNew looks at the server that was drained. No request that
@@ -159,7 +159,7 @@ func setAsideGetsNothingNew(e evidence) promise {
 		}
 	}
 	return verdict("a backend that was set aside got no new request", len(e.sightings) > 0,
-		fmt.Sprintf("seen so %s times", count(len(e.sightings))), faults)
+		"seen so "+counted(len(e.sightings), "time"), faults)
 }
 
 func everySlotComesBack(e evidence) promise {
@@ -167,11 +167,19 @@ func everySlotComesBack(e evidence) promise {
 	for _, name := range slices.Sorted(maps.Keys(e.held)) {
 		faults = append(faults, fmt.Sprintf("%s still holds %d", name, e.held[name]))
 	}
-	return verdict("every slot was given back", e.endpoints > 0, fmt.Sprintf("%d endpoints", e.endpoints), faults)
+	return verdict("every slot was given back", e.endpoints > 0, counted(e.endpoints, "endpoint"), faults)
 }
 
 func noGoroutineStays(e evidence) promise {
 	return verdict("no goroutine stayed", true, "once all was closed", e.goroutines)
+}
+
+// counted writes a number of things; more than one of them end in s.
+func counted[N int | uint64](n N, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return count(n) + " " + thing
 }
 
 // count writes a number with its thousands apart.

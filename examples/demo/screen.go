@@ -93,12 +93,13 @@ func (s *screen) draw(p picture) {
 // print writes plain lines: what is new, and how far it is once a second.
 func (s *screen) print(p picture) {
 	for _, n := range p.notes[s.noted:] {
-		fmt.Fprintln(s.out, n.line(s.style))
+		fmt.Fprintln(s.out, n.line(s.style, s.style.width))
 	}
 	s.noted = len(p.notes)
 	if second := int(p.elapsed / time.Second); second > s.second {
 		s.second = second
-		fmt.Fprintf(s.out, "%5.1f s  %s\n", p.elapsed.Seconds(), p.totals())
+		at := fmt.Sprintf("%5.1f s  ", p.elapsed.Seconds())
+		fmt.Fprintln(s.out, at+clip(p.line(""), s.style.width-len(at)))
 	}
 }
 

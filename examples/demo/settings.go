@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -117,9 +115,11 @@ func parse(args []string, out io.Writer) (settings, error) {
 	case err != nil:
 		return s, &poise.FieldError{Field: "command line", Value: strings.Join(args, " "), Err: fmt.Errorf("%w: %w", errUnreadable, err)}
 	}
-	if *backends != "" {
-		s.backends = strings.Split(*backends, ",")
-	}
+	flags.Visit(func(f *flag.Flag) {
+		if f.Name == "backends" { // even if it is empty: then an address is missing
+			s.backends = strings.Split(*backends, ",")
+		}
+	})
 	if s.seed == 0 {
 		s.seed = rand.Uint64() | 1
 	}
@@ -146,7 +146,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	}
 	for i, address := range s.backends {
 		field := fmt.Sprintf("-backends[%d]", i)
-		if !isAddress(address) {
+		if _, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: address}); err != nil {
 			return refuse(field, address, dispatch.ErrBadAddress)
 		}
 		if slices.Contains(s.backends[:i], address) {
@@ -160,13 +160,4 @@ func parse(args []string, out io.Writer) (settings, error) {
 func isPath(path string) bool {
 	_, err := url.ParseRequestURI(path)
 	return err == nil && strings.HasPrefix(path, "/")
-}
-
-func isAddress(address string) bool {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil || host == "" {
-		return false
-	}
-	number, err := strconv.ParseUint(port, 10, 16)
-	return err == nil && number > 0
 }

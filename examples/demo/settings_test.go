@@ -56,6 +56,8 @@ func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
 		{"-path health", "-path", "health", errBadPath},
 		{"-path /%zz", "-path", "/%zz", errBadPath},
 		{"-backends localhost", "-backends[0]", "localhost", dispatch.ErrBadAddress},
+		{"-backends=", "-backends[0]", "", dispatch.ErrBadAddress},
+		{"-backends me@a:1", "-backends[0]", "me@a:1", dispatch.ErrBadAddress},
 		{"-backends a:1,:80", "-backends[1]", ":80", dispatch.ErrBadAddress},
 		{"-backends a:1,", "-backends[1]", "", dispatch.ErrBadAddress},
 		{"-backends a:http", "-backends[0]", "a:http", dispatch.ErrBadAddress},
@@ -80,6 +82,14 @@ func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
 				t.Errorf("printed %q and %q", out.String(), problems.String())
 			}
 		})
+	}
+}
+
+func TestDemo_FailsWhereNoBackendAnswers(t *testing.T) {
+	var out, problems strings.Builder
+	code := demo(strings.Fields("-backends 127.0.0.1:1 -requests 3 -concurrency 1 -duration 0"), &out, &problems)
+	if code != exitBroken || problems.String() != "demo: no backend answered a single request, so the promises show little; is -backends right?\n" {
+		t.Errorf("exit code %d, %q\n%s", code, problems.String(), out.String())
 	}
 }
 

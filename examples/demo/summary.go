@@ -85,7 +85,7 @@ func (r report) text(s style) string {
 	p := r.picture
 	fmt.Fprintf(&b, "\n%s\n\n", s.in(bold, fmt.Sprintf(" Poise demo   %s, seed %d   %.1f s", p.policy, p.seed, r.Seconds)))
 	b.WriteString(s.table(p, len(p.rows)))
-	fmt.Fprintf(&b, "\n %s\n", p.totals())
+	fmt.Fprintf(&b, "\n %s\n", p.totals(s.width-1))
 	if len(r.latencies) > 0 {
 		fmt.Fprintf(&b, " for the caller, retries included: p50 %s ms, p99 %s ms\n",
 			figure(milliseconds(quantile(r.latencies, 0.50))), figure(milliseconds(quantile(r.latencies, 0.99))))
@@ -123,7 +123,7 @@ func (r report) text(s style) string {
 	case len(broken) > 0:
 		fmt.Fprintf(&b, "\n %s\n", s.in(red, fmt.Sprintf("%d of %d promises broken.", len(broken), len(r.Promises))))
 	case r.interrupted:
-		fmt.Fprintf(&b, "\n Interrupted. %d promises held so far.\n", len(r.Promises))
+		fmt.Fprintf(&b, "\n Interrupted. %s held so far.\n", counted(len(r.Promises), "promise"))
 	default:
 		fmt.Fprintf(&b, "\n %s\n", s.in(green, fmt.Sprintf("All %d promises held.", len(r.Promises))))
 	}
@@ -149,8 +149,8 @@ func (r report) whatToLookAt() string {
 	if fast == nil || slow == nil || slow.P50 < 2*fast.P50 {
 		return ""
 	}
-	text := fmt.Sprintf("%s needs %s ms, %s %s ms; they got %s and %s of the traffic. ", slow.Name, figure(slow.P50),
-		fast.Name, figure(fast.P50), percent(slow.Share), percent(fast.Share))
+	text := fmt.Sprintf("%s and %s: they need %s and %s ms, and got %s and %s of the traffic. ", slow.Name, fast.Name,
+		figure(slow.P50), figure(fast.P50), percent(slow.Share), percent(fast.Share))
 	switch r.kind {
 	case looksAtLoad:
 		return text + "What is slow holds its requests longer; the policy sees that load and goes elsewhere."

@@ -64,14 +64,24 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// totals says how the requests ended so far, in one line.
-func (p picture) totals() string {
-	responses := p.endings[answered] + p.endings[tornOff]
-	text := fmt.Sprintf("%s of %s sent, %s answered", count(p.begun), count(p.requests), count(responses))
-	if torn := p.endings[tornOff]; torn > 0 {
-		text += fmt.Sprintf(" (%s broke off)", count(torn))
+// totals says how the requests ended so far, in one line of that width.
+func (p picture) totals(width int) string {
+	if n := p.endings[tornOff]; n > 0 {
+		if text := p.line(fmt.Sprintf(" (%s broke off)", count(n))); len(text) <= width {
+			return text
+		}
 	}
-	return text + fmt.Sprintf(", %s errors, %s retries", count(p.endings[typedError]+p.endings[otherEnding]), count(p.retries))
+	return clip(p.line(""), width)
+}
+
+// line is the line of totals, with what there is to say of the answers.
+func (p picture) line(answers string) string {
+	retries := count(p.retries) + " retries"
+	if p.retries == 1 {
+		retries = "1 retry"
+	}
+	return fmt.Sprintf("%s of %s sent, %s answered%s, %s, %s", count(p.begun), count(p.requests),
+		count(p.endings[answered]+p.endings[tornOff]), answers, counted(p.endings[typedError]+p.endings[otherEnding], "error"), retries)
 }
 
 const (
@@ -89,16 +99,17 @@ func (s style) frame(p picture) string {
 	rest := strings.Repeat(".", max(width-utf8.RuneCountInString(bar), 0))
 	b.WriteString(s.in(bold, title) + s.in(green, bar) + s.in(faint, rest) + "\n\n")
 	b.WriteString(s.table(p, liveRows))
-	b.WriteString("\n " + p.totals() + "\n\n")
+	b.WriteString("\n " + p.totals(s.width-1) + "\n\n")
 	for i := range liveNotes {
 		if at := len(p.notes) - liveNotes + i; at >= 0 {
-			b.WriteString(" " + p.notes[at].line(s))
+			b.WriteString(" " + p.notes[at].line(s, s.width-1))
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
 }
 
-func (n note) line(s style) string {
-	return s.in(faint, fmt.Sprintf("%5.1f s", n.at.Seconds())) + "  " + n.text
+func (n note) line(s style, width int) string {
+	at := fmt.Sprintf("%5.1f s", n.at.Seconds())
+	return s.in(faint, at) + "  " + clip(n.text, width-len(at)-2)
 }

@@ -159,6 +159,47 @@ func TestScreen_WithoutATerminalPrintsEachNoteOnceAndALineASecond(t *testing.T) 
 	}
 }
 
+func TestScreen_PrintsNoLineWiderThanItIs(t *testing.T) {
+	for _, n := range []int{6000, maxRequests} {
+		p := somePicture()
+		p.begun, p.requests, p.retries, p.elapsed = uint64(n), n, 2*n, time.Hour
+		p.endings = [endings]int{answered: n, tornOff: n, typedError: n}
+		p.notes = append(p.notes, note{time.Hour, strings.Repeat("very-long-name.", 10) + ":8080 is back"})
+		var out bytes.Buffer
+		narrow := style{width: 80}
+		(&screen{out: &out, style: narrow}).draw(p)
+		for line := range strings.Lines(out.String() + narrow.frame(p)) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%d columns: %q", n, line)
+			}
+		}
+	}
+	p := somePicture()
+	for width, want := range map[int]string{
+		80: "2,497 of 6,000 sent, 2,480 answered (37 broke off), 7 errors, 28 retries",
+		71: "2,497 of 6,000 sent, 2,480 answered, 7 errors, 28 retries",
+	} {
+		if got := p.totals(width); got != want {
+			t.Errorf("in %d columns: %s", width, got)
+		}
+	}
+}
+
+func TestView_KnowsOneFromMany(t *testing.T) {
+	p := picture{begun: 1, requests: 1, retries: 1, endings: [endings]int{typedError: 1}}
+	if got := p.totals(80); got != "1 of 1 sent, 0 answered, 1 error, 1 retry" {
+		t.Error(got)
+	}
+	e := evidence{begun: 1, endpoints: 1, endings: [endings]int{answered: 1}, held: map[string]uint64{}}
+	var on []string
+	for _, p := range judge(e) {
+		on = append(on, p.on)
+	}
+	if got := strings.Join(on, "; "); got != "1 request; 0 POSTs; ; seen so 0 times; 1 endpoint; once all was closed" {
+		t.Error(got)
+	}
+}
+
 func TestNewScreen_DoesWhatTheEnvironmentAsksFor(t *testing.T) {
 	device, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0) // a character device, as terminals are
 	if err != nil {

@@ -101,7 +101,7 @@ func TestBalancer_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
 	b := newBalancer(t, dispatch.Config{
 		RetryBudget: dispatch.RetryBudgetConfig{Burst: 2, Percent: 1},
 		Quarantine:  dispatch.QuarantineConfig{Off: true},
-	}, e)
+	}, e, &fake{answer: e.answer})
 	var fresh []*source
 	call := func() {
 		t.Helper()
@@ -114,14 +114,15 @@ func TestBalancer_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
 			t.Fatalf("got %d, %v", status, err)
 		}
 	}
-	call() // repeats twice
-	call() // has no retry left in the budget
+	call() // repeats once, and then finds nobody for the body it has
+	call() // repeats once, and then has no retry left in the budget
+	call() // has none either
 	for i, body := range fresh {
 		if n := body.closes.Load(); n != 1 {
 			t.Errorf("body %d of GetBody was closed %d times", i, n)
 		}
 	}
-	if e.calls.Load() != 4 || len(fresh) != 3 {
+	if e.calls.Load() != 3 || len(fresh) != 5 {
 		t.Errorf("%d calls with %d fresh bodies", e.calls.Load(), len(fresh))
 	}
 }

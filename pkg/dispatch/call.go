@@ -24,17 +24,24 @@ type call struct {
 	last    *attempt       // sent last
 	pending *http.Response // of last, until it is delivered or discarded
 
-	// tried names every endpoint that was sent to or refused; refused those only
-	// that admission refused. nil until there is one.
+	// tried names every endpoint that was sent to or refused; spent those only that
+	// admission refused or that answered: asking them again at once helps nobody.
+	// nil until there is one.
 	tried   *poise.Tried
-	refused *poise.Tried
+	spent   *poise.Tried
 	refusal error // the last one, a capacity error if any was
+
+	decision *poise.Decision // of the last pick, if it is wanted
 }
 
 // RoundTrip sends the request to an endpoint, and to others while it may be
-// repeated and the first did not serve. Every error is a [*CallError].
+// repeated and the first did not serve. Every error is a [*CallError]; where
+// the caller's context ended the call it unwraps to context.Cause.
 func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := call{balancer: b, request: req}
+	if req == nil {
+		return nil, c.fail(&poise.FieldError{Field: "Request", Value: nil, Err: ErrBadRequest})
+	}
 	resp, err := c.run()
 	if err != nil {
 		return nil, c.fail(err)
@@ -61,6 +68,9 @@ func (c *call) run() (*http.Response, error) {
 
 // begin admits the first attempt.
 func (c *call) begin() (err error) {
+	if c.balancer.load().closed {
+		return ErrClosed
+	}
 	if err := checkRequest(c.request); err != nil {
 		return err
 	}
@@ -81,21 +91,28 @@ func (c *call) begin() (err error) {
 func (c *call) send() (err error) {
 	body := c.body
 	c.last, c.next, c.body = c.next, nil, nil
+	c.attempts++
 	c.pending, err = c.last.send(body)
 	return err
 }
 
 // again admits another attempt and finds it a body. It reports whether it could.
+// A call that finds nobody to go to gives its retry back.
 func (c *call) again() bool {
 	if !c.replay() {
 		return false
 	}
 	c.exclude(&c.tried, c.last.member)
+	if c.pending != nil {
+		c.exclude(&c.spent, c.last.member)
+	}
 	if !c.balancer.budget.Spend() {
 		return false
 	}
 	var err error
-	c.next, err = c.admit()
+	if c.next, err = c.admit(); err != nil {
+		c.balancer.budget.refund()
+	}
 	return err == nil
 }
 
@@ -144,7 +161,7 @@ func (c *call) settle() {
 
 // fail wraps the error of the call.
 func (c *call) fail(err error) error {
-	failure := &CallError{Attempts: c.attempts, Err: err}
+	failure := &CallError{Attempts: c.attempts, Err: err, Decision: c.decision}
 	if c.last != nil {
 		failure.Endpoint = c.last.member.ID
 	}
@@ -190,6 +207,7 @@ func (c *call) admit() (*attempt, error) {
 	a := &attempt{balancer: b, request: c.request, began: time.Now(), number: c.attempts + 1}
 	if c.explain {
 		a.decision = new(poise.Decision)
+		c.decision = a.decision
 	}
 	for range b.cfg.Admissions {
 		m, err := c.pick(a)
@@ -197,11 +215,10 @@ func (c *call) admit() (*attempt, error) {
 			return nil, err
 		}
 		if err = a.enter(m); err == nil {
-			c.attempts++
 			return a, nil
 		}
 		c.exclude(&c.tried, m)
-		c.exclude(&c.refused, m)
+		c.exclude(&c.spent, m)
 		if c.refusal == nil || errors.Is(err, poise.ErrAtCapacity) {
 			c.refusal = err
 		}
@@ -222,16 +239,16 @@ func (a *attempt) enter(m *member) (err error) {
 }
 
 // pick asks the current picker. Where every eligible endpoint was tried, a retry
-// goes to one that was, but not to one that refused.
+// after an error goes to one that was, but not to one that refused or answered.
 func (c *call) pick(a *attempt) (*member, error) {
-	current := c.balancer.current.Load()
+	current := c.balancer.load()
 	if current.closed {
 		return nil, ErrClosed
 	}
 	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
 	selection, err := current.picker.Pick(query)
-	if errors.Is(err, poise.ErrAllTried) {
-		query.Tried = c.refused
+	if errors.Is(err, poise.ErrAllTried) && c.pending == nil {
+		query.Tried = c.spent
 		selection, err = current.picker.Pick(query)
 	}
 	if errors.Is(err, poise.ErrAllTried) {

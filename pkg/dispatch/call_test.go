@@ -278,7 +278,7 @@ func TestBalancer_TriesElsewhereWhatAServerCannotServeNow(t *testing.T) {
 		t.Errorf("a POST that had 503 for an answer ended with %d, %v", got, err)
 	}
 	b = newBalancer(t, dispatch.Config{}, answering(503), answering(502))
-	if got, err := get(t, b); got != 503 || err != nil {
+	if got, err := get(t, b); got != 502 || err != nil {
 		t.Errorf("where nobody serves, the call ended with %d, %v", got, err)
 	}
 }

@@ -38,17 +38,19 @@ func TestBalancer_UpdatesAllOrNothing(t *testing.T) {
 		field string
 		want  error
 	}{
-		{"a duplicate identity", []dispatch.Member{{ID: "a", Endpoint: other}, {ID: "a", Endpoint: answering(200)}}, "candidates[1].ID", poise.ErrDuplicateIdentity},
-		{"the same member twice", []dispatch.Member{{ID: "a", Endpoint: a}, {ID: "a", Endpoint: a}}, "candidates[1].ID", poise.ErrDuplicateIdentity},
-		{"an empty identity", []dispatch.Member{{ID: "", Endpoint: other}}, "candidates[0].ID", poise.ErrEmptyIdentity},
+		{"a duplicate identity", []dispatch.Member{{ID: "a", Endpoint: other}, {ID: "a", Endpoint: answering(200)}}, "members[1].ID", poise.ErrDuplicateIdentity},
+		{"the same member twice", []dispatch.Member{{ID: "a", Endpoint: a}, {ID: "a", Endpoint: a}}, "members[1].ID", poise.ErrDuplicateIdentity},
+		{"an empty identity", []dispatch.Member{{ID: "", Endpoint: other}}, "members[0].ID", poise.ErrEmptyIdentity},
 		{"no endpoint", []dispatch.Member{{ID: "a", Endpoint: a}, {ID: "b"}}, "members[1].Endpoint", dispatch.ErrMissing},
 		{"a nil endpoint", []dispatch.Member{{ID: "b", Endpoint: absent}}, "members[0].Endpoint", dispatch.ErrMissing},
-		{"an endpoint that cannot be compared", []dispatch.Member{{ID: "b", Endpoint: incomparable{}}}, "members[0].Endpoint", dispatch.ErrOutOfRange},
-		{"an endpoint that hides what cannot be compared", []dispatch.Member{{ID: "b", Endpoint: hiding{[]int{}}}}, "members[0].Endpoint", dispatch.ErrOutOfRange},
-		{"an unknown status", []dispatch.Member{{ID: "b", Endpoint: other, Status: 9}}, "candidates[0].Status", poise.ErrInvalidStatus},
+		{"an endpoint that cannot be compared", []dispatch.Member{{ID: "b", Endpoint: incomparable{}}}, "members[0].Endpoint", dispatch.ErrNotComparable},
+		{"an endpoint that hides what cannot be compared", []dispatch.Member{{ID: "b", Endpoint: hiding{[]int{}}}}, "members[0].Endpoint", dispatch.ErrNotComparable},
+		{"an unknown status", []dispatch.Member{{ID: "b", Endpoint: other, Status: 9}}, "members[0].Status", poise.ErrInvalidStatus},
+		{"another limit", []dispatch.Member{{ID: "b", Endpoint: other}, {ID: "a", Endpoint: a, Limit: 3}}, "members[1].Limit", dispatch.ErrFixedLimit},
+		{"another name", []dispatch.Member{{ID: "b", Endpoint: a}}, "members[0].Endpoint", dispatch.ErrSharedEndpoint},
 		{"two weights of one locality", []dispatch.Member{
 			{ID: "a", Endpoint: a}, {ID: "b", Endpoint: other, LocalityWeight: weight(t, 2)},
-		}, "candidates[1].LocalityWeight", poise.ErrInconsistentTopology},
+		}, "members[1].LocalityWeight", poise.ErrInconsistentTopology},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			b := newBalancer(t, dispatch.Config{}, a)
@@ -142,7 +144,7 @@ func TestBalancer_KeepsTheStateOfWhoStays(t *testing.T) {
 	}
 	if err := b.Update([]dispatch.Member{
 		{ID: "new", Endpoint: answering(200)},
-		{ID: "b", Endpoint: good, Weight: weight(t, 7), Limit: 3},
+		{ID: "b", Endpoint: good, Weight: weight(t, 7)},
 		{ID: "a", Endpoint: bad, Priority: 1},
 	}); err != nil {
 		t.Fatal(err)
@@ -270,9 +272,7 @@ func TestBalancer_ChangesTheStatusOfAMember(t *testing.T) {
 	e := answering(200)
 	b := newBalancer(t, dispatch.Config{}, e, answering(200))
 	requireField(t, b.SetStatus("nobody", poise.Draining), "id", dispatch.ErrUnknownEndpoint)
-	if err := b.SetStatus("a", 77); !errors.Is(err, poise.ErrInvalidStatus) {
-		t.Errorf("an unknown status: %v", err)
-	}
+	requireField(t, b.SetStatus("a", poise.Unavailable+1), "status", poise.ErrInvalidStatus)
 	for _, step := range []struct {
 		status poise.Status
 		reason poise.Reason
@@ -309,6 +309,106 @@ func TestBalancer_ChangesTheStatusOfAMember(t *testing.T) {
 	if _, err := get(t, b); !errors.Is(err, poise.ErrEmpty) {
 		t.Errorf("nobody is there: %v", err)
 	}
+}
+
+// A discovery that loses everybody for a moment.
+//
+// Claim: Update refuses an Endpoint that was removed until its last call has ended.
+//
+// Claim: A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+func TestBalancer_RefusesAnEndpointThatIsStillLeaving(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		id   string
+		gap  []dispatch.Member
+	}{
+		{"after a gap", "a", nil},
+		{"after a gap, under another name", "b", nil},
+		{"after another took its place", "a", []dispatch.Member{{ID: "a", Endpoint: answering(200)}}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			e, next := answering(200), answering(200)
+			b := newBalancer(t, dispatch.Config{}, e)
+			resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Update(row.gap); err != nil {
+				t.Fatal(err)
+			}
+			again := []dispatch.Member{{ID: row.id, Endpoint: e}}
+			for range 2 {
+				requireField(t, b.Update(again), "members[0].Endpoint", dispatch.ErrSharedEndpoint)
+			}
+			if err := b.Update([]dispatch.Member{{ID: "next", Endpoint: next}}); err != nil {
+				t.Errorf("another endpoint is refused too: %v", err)
+			}
+			if e.closed.Load() != 0 {
+				t.Error("it was closed with a call in flight")
+			}
+			_ = resp.Body.Close()
+			if e.closed.Load() != 1 {
+				t.Errorf("it was closed %d times", e.closed.Load())
+			}
+			if err := b.Update(again); err != nil {
+				t.Errorf("its last call has ended: %v", err)
+			}
+		})
+	}
+}
+
+// Claim: Draining and Unavailable of SetStatus hold for the incarnation until SetStatus of Ready, whatever Update says; then the list's status applies.
+//
+// Cases: B45.
+func TestBalancer_KeepsTheOperatorsWordOverUpdates(t *testing.T) {
+	e := answering(200)
+	b := newBalancer(t, dispatch.Config{}, e, answering(200))
+	require := func(when string, reason poise.Reason) {
+		t.Helper()
+		if got := b.Endpoints()[0]; got.Reason != reason {
+			t.Errorf("%s: it is %s, want %s", when, got.Reason, reason)
+		}
+		calls := e.calls.Load()
+		for range 4 {
+			_, _ = get(t, b)
+		}
+		if served := e.calls.Load() > calls; served != (reason == poise.NotExcluded) {
+			t.Errorf("%s: it got calls: %t", when, served)
+		}
+	}
+	update := func(endpoint dispatch.Endpoint, status poise.Status) {
+		t.Helper()
+		if err := b.Update([]dispatch.Member{{ID: "a", Endpoint: endpoint, Status: status}, {ID: "c", Endpoint: answering(200)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say := func(status poise.Status) {
+		t.Helper()
+		if err := b.SetStatus("a", status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reasons := map[poise.Status]poise.Reason{
+		poise.Ready: poise.NotExcluded, poise.Draining: poise.ExcludedDraining, poise.Unavailable: poise.ExcludedUnavailable,
+	}
+	for listed, byList := range reasons {
+		update(e, listed)
+		require("the list says "+listed.String(), byList)
+		for _, said := range []poise.Status{poise.Draining, poise.Unavailable} {
+			say(said)
+			for other := range reasons {
+				update(e, other)
+				require(fmt.Sprintf("the operator said %s, the list %s", said, other), reasons[said])
+			}
+			update(e, listed)
+			say(poise.Ready)
+			require(fmt.Sprintf("the word is taken back, the list says %s", listed), byList)
+		}
+	}
+	say(poise.Draining)
+	e = answering(200)
+	update(e, poise.Ready)
+	require("a new incarnation", poise.NotExcluded)
 }
 
 // Claim: Close ends the Balancer's goroutine; calls in flight go on.
@@ -370,6 +470,8 @@ func TestNew_NamesTheFieldThatIsWrong(t *testing.T) {
 		cfg   dispatch.Config
 	}{
 		{"Policy", dispatch.ErrMissing, dispatch.Config{}},
+		{"Policy", dispatch.ErrMissing, dispatch.Config{Policy: (*policy.RoundRobin)(nil)}},
+		{"Policy", dispatch.ErrMissing, dispatch.Config{Policy: policyFunc(nil)}},
 		{"Attempts", dispatch.ErrOutOfRange, dispatch.Config{Policy: chosen, Attempts: -1}},
 		{"Admissions", dispatch.ErrOutOfRange, dispatch.Config{Policy: chosen, Admissions: -1}},
 		{"AttemptTimeout", dispatch.ErrOutOfRange, dispatch.Config{Policy: chosen, AttemptTimeout: -1}},
@@ -379,6 +481,43 @@ func TestNew_NamesTheFieldThatIsWrong(t *testing.T) {
 	} {
 		_, err := dispatch.New(row.cfg)
 		requireField(t, err, row.field, row.want)
+	}
+}
+
+// policyFunc is a policy made of a function.
+type policyFunc func(*poise.View) (poise.Picker, error)
+
+func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
+
+// nothing is a policy without a field, which no nil check may take for none.
+type nothing map[string]int
+
+func (nothing) Prepare(v *poise.View) (poise.Picker, error) { return new(policy.RoundRobin).Prepare(v) }
+
+func TestNew_TakesAPolicyThatNeedsNoValue(t *testing.T) {
+	for _, chosen := range []poise.Policy{nothing(nil), policyFunc(new(policy.RoundRobin).Prepare)} {
+		if status, err := get(t, newBalancer(t, dispatch.Config{Policy: chosen}, answering(200))); status != 200 {
+			t.Errorf("%T: %v", chosen, err)
+		}
+	}
+}
+
+// The zero Balancer is as one that was closed.
+func TestBalancer_OfZeroValueIsClosed(t *testing.T) {
+	var b dispatch.Balancer
+	body := &source{Reader: strings.NewReader("x")}
+	_, err := do(&b, newRequest(t, http.MethodPut, body))
+	if failure := requireCallError(t, err); !errors.Is(err, dispatch.ErrClosed) || failure.Attempts != 0 || body.closes.Load() != 1 {
+		t.Errorf("RoundTrip: %v; the body was closed %d times", err, body.closes.Load())
+	}
+	for change, err := range map[string]error{"Update": b.Update(nil), "SetStatus": b.SetStatus("a", poise.Ready)} {
+		if !errors.Is(err, dispatch.ErrClosed) {
+			t.Errorf("%s: %v", change, err)
+		}
+	}
+	b.CloseIdleConnections()
+	if len(b.Endpoints()) != 0 || b.PublishError() != nil || b.Close() != nil {
+		t.Error("it is not as if closed")
 	}
 }
 

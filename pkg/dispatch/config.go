@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"net/http"
+	"reflect"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -17,11 +18,12 @@ type Config struct {
 	Members []Member
 	// Key returns what a keyed policy hashes. nil: requests have no key.
 	Key func(*http.Request) poise.Key
-	// Attempts is how many endpoints one call may be sent to; 1 or more, default
-	// 3. 1 switches retries off.
+	// Attempts is how often one call may be sent; 1 or more, default 3. 1 switches
+	// retries off. It counts attempts, not endpoints: after an error a call may go
+	// back to an endpoint when no other is left.
 	Attempts int
-	// AttemptTimeout bounds each attempt from admission to the response header.
-	// The body may take as long as the caller's context allows. A request body whose
+	// AttemptTimeout bounds each attempt from admission to the response header, and
+	// so with the upload of the request body. The response body may take as long as the caller's context allows. A request body whose
 	// Read blocks is closed; one that blocks even so holds the attempt. 0 or more; 0
 	// sets no bound.
 	AttemptTimeout time.Duration
@@ -40,7 +42,15 @@ type Config struct {
 	// whoever ended the attempt; after a cancellation that is nobody. nil: nobody is
 	// told.
 	Observe func(Event)
-	// Explain picks the calls whose Events carry the Decision. nil: none.
+	// ObserveState is told of every endpoint whose Reason a publication changed, in
+	// the order of publications, one call after the other and under no lock, on the
+	// goroutine of a change. An endpoint that was not in the list before counts as
+	// not excluded; of those that leave it nothing is told, nor by New. It may call
+	// the Balancer: what that changes is told next. Endpoints may come back late from
+	// quarantine while it runs. A panic of it is dropped. nil: nobody is told.
+	ObserveState func(EndpointState)
+	// Explain picks the calls whose Events and CallError carry the Decision. nil:
+	// none.
 	Explain func(*http.Request) bool
 	// Seed makes the jitter of backoffs replay. 0 is no seed.
 	Seed uint64
@@ -54,18 +64,20 @@ type Member struct {
 	// ID is the identity: not empty, and unique.
 	ID string
 	// Endpoint makes the calls. Required; a comparable value such as a pointer, of
-	// no other identity.
+	// no other identity: an endpoint cannot be renamed. One that was removed must not
+	// come back.
 	Endpoint Endpoint
 	// Weight is the share against the others; zero value 1.
 	Weight poise.Weight
-	// Status is what the operator says; zero value Ready.
+	// Status is what the list says; zero value Ready. What SetStatus said of this
+	// incarnation stands above it.
 	Status poise.Status
 	// Priority and Locality place the endpoint in a topology.
 	Priority       uint32
 	Locality       string
 	LocalityWeight poise.Weight
 	// Limit is how many calls the endpoint may hold at once; 0 is no limit. It is
-	// fixed when the incarnation begins.
+	// fixed when the incarnation begins: Update refuses another one.
 	Limit uint64
 }
 
@@ -103,7 +115,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Classify = Classify
 	}
 	switch {
-	case c.Policy == nil:
+	case isNil(c.Policy):
 		return c, &poise.FieldError{Field: "Policy", Value: nil, Err: ErrMissing}
 	case c.Attempts < 1:
 		return c, outOfRange("Attempts", c.Attempts)
@@ -126,4 +138,14 @@ func defaultTo[T comparable](v, def T) T {
 
 func outOfRange(field string, value any) error {
 	return &poise.FieldError{Field: field, Value: value, Err: ErrOutOfRange}
+}
+
+// isNil reports whether an interface holds nothing, or a nil pointer or function,
+// of which no method could be called.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	value := reflect.ValueOf(v)
+	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
 }

@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -39,7 +41,7 @@ type Endpoint interface {
 // HTTPEndpointConfig are the settings of an HTTPEndpoint.
 type HTTPEndpointConfig struct {
 	_ struct{}
-	// Address is the host:port to connect to. Required.
+	// Address is the host:port to connect to, with a port from 1 to 65535. Required.
 	Address string
 	// Transport is a template for TLS, timeouts and idle connections; it is cloned.
 	// Its Proxy, dial functions and protocols are replaced, and MaxConnsPerHost
@@ -54,7 +56,7 @@ type HTTPEndpointConfig struct {
 // request names, so that the host stays the logical name for the Host header,
 // for TLS and for cookies.
 //
-// An HTTPEndpoint is made by NewHTTPEndpoint.
+// An HTTPEndpoint is made by NewHTTPEndpoint; the zero value leads nowhere.
 //
 // # Contract
 //
@@ -78,8 +80,7 @@ var _ Endpoint = (*HTTPEndpoint)(nil)
 
 // NewHTTPEndpoint returns an HTTPEndpoint, or a [poise.FieldError].
 func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
-	host, port, err := net.SplitHostPort(cfg.Address)
-	if err != nil || host == "" || port == "" || strings.Contains(cfg.Address, "/") {
+	if !isAddress(cfg.Address) {
 		return nil, &poise.FieldError{Field: "Address", Value: cfg.Address, Err: ErrBadAddress}
 	}
 	template := cfg.Transport
@@ -123,9 +124,28 @@ func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	return &HTTPEndpoint{transport: transport}, nil
 }
 
+// isAddress reports whether the text is host:port with a port that can be
+// connected to. A URL and its parts are none.
+func isAddress(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil || host == "" || strings.ContainsAny(host, "/@?#") {
+		return false
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && number > 0 && !strings.ContainsFunc(host, func(c rune) bool {
+		return unicode.IsSpace(c) || unicode.IsControl(c)
+	})
+}
+
 // RoundTrip makes one call. For a request that must not be repeated it watches
 // the connection, to tell ErrNotSent.
 func (e *HTTPEndpoint) RoundTrip(req *http.Request) (*http.Response, error) {
+	if e.transport == nil {
+		if req.Body != nil {
+			closeQuietly(req.Body)
+		}
+		return nil, &notSentError{errNotMade}
+	}
 	if idempotent(req) {
 		return e.transport.RoundTrip(req)
 	}
@@ -140,6 +160,9 @@ func (e *HTTPEndpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// errNotMade is the error of a zero HTTPEndpoint.
+var errNotMade = &poise.FieldError{Field: "Address", Value: "", Err: ErrMissing}
 
 // sentBytes tells whether a request had bytes sent on the connections it got. The
 // transport gives it another connection only while none had.
@@ -181,12 +204,16 @@ func (e *notSentError) Is(target error) bool { return target == ErrNotSent }
 
 // Close closes the idle connections.
 func (e *HTTPEndpoint) Close() error {
-	e.transport.CloseIdleConnections()
+	e.CloseIdleConnections()
 	return nil
 }
 
 // CloseIdleConnections closes the idle connections.
-func (e *HTTPEndpoint) CloseIdleConnections() { e.transport.CloseIdleConnections() }
+func (e *HTTPEndpoint) CloseIdleConnections() {
+	if e.transport != nil {
+		e.transport.CloseIdleConnections()
+	}
+}
 
 // countingConn counts the bytes handed to the network, before they are handed
 // over: so zero means that nothing can have left.

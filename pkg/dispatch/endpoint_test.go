@@ -198,8 +198,39 @@ func TestHTTPEndpoint_TellsThatAKeptConnectionTookNothing(t *testing.T) {
 	})
 }
 
+func TestNewHTTPEndpoint_TakesEveryAddress(t *testing.T) {
+	for _, address := range []string{"a:1", "a.example:65535", "127.0.0.1:80", "[::1]:80", "[fe80::1%eth0]:80", "a_b-c:80", "bücher.example:80"} {
+		endpointTo(t, address)
+	}
+}
+
+// Claim: Every call returns a response or a CallError.
+func TestHTTPEndpoint_OfZeroValueLeadsNowhere(t *testing.T) {
+	var e dispatch.HTTPEndpoint
+	e.CloseIdleConnections()
+	body := &source{Reader: strings.NewReader("x")}
+	_, err := e.RoundTrip(newRequest(t, http.MethodPost, body))
+	requireField(t, err, "Address", dispatch.ErrMissing)
+	if body.closes.Load() != 1 {
+		t.Errorf("the body was closed %d times", body.closes.Load())
+	}
+	b := newBalancer(t, dispatch.Config{}, &e, answering(200))
+	if status, err := do(b, newRequest(t, http.MethodPost, nil)); status != 200 {
+		t.Errorf("got %d, %v; nothing was sent before", status, err)
+	}
+	if err := b.Update(members(&e)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = get(t, b)
+	requireCallError(t, err)
+	requireField(t, err, "Address", dispatch.ErrMissing)
+}
+
 func TestNewHTTPEndpoint_NamesTheFieldThatIsWrong(t *testing.T) {
-	for _, address := range []string{"", "127.0.0.1", ":80", "127.0.0.1:", "::1:80", "http://x"} {
+	for _, address := range []string{"", "127.0.0.1", ":80", "127.0.0.1:", "::1:80", "http://x",
+		"a:0", "a:65536", "a:http", "a:-1", "a:+1", "a: 80", "a b:80", " a:80", "a\t:80", "a\x00:80", "a\u00a0:80", "a\x7f:80",
+		"user@a:80", "a/b:80", "a?b:80", "a#b:80", "[a:80", "http://a:80",
+	} {
 		_, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: address})
 		requireField(t, err, "Address", dispatch.ErrBadAddress)
 	}

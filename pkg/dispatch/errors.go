@@ -3,6 +3,8 @@ package dispatch
 import (
 	"errors"
 	"fmt"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // Errors of a call. They arrive inside a CallError.
@@ -33,15 +35,21 @@ var (
 	ErrMissing = errors.New("dispatch: required")
 	// ErrOutOfRange means a number or duration outside its legal range.
 	ErrOutOfRange = errors.New("dispatch: out of range")
-	// ErrBadAddress means an address that is not host:port.
-	ErrBadAddress = errors.New("dispatch: not a host:port address")
+	// ErrNotComparable means an Endpoint whose value cannot be compared, so that it
+	// cannot be told from others. A pointer can.
+	ErrNotComparable = errors.New("dispatch: endpoint cannot be compared; use a pointer")
+	// ErrBadAddress means an address that is not host:port, with a port from 1 to
+	// 65535.
+	ErrBadAddress = errors.New("dispatch: not a host:port address with a port from 1 to 65535")
 	// ErrBadRequest means a request that net/http would refuse to send.
 	ErrBadRequest = errors.New("dispatch: malformed request")
 	// ErrUnknownEndpoint means no member has that identity.
 	ErrUnknownEndpoint = errors.New("dispatch: unknown endpoint")
-	// ErrSharedEndpoint means that two identities have one Endpoint value, which
-	// could not be closed with either.
-	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity")
+	// ErrSharedEndpoint means that two identities, or two lives of one identity, have
+	// one Endpoint value, which could not be closed with either.
+	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity, or to a life that has not ended")
+	// ErrFixedLimit means another Limit for an endpoint that stays in the list.
+	ErrFixedLimit = errors.New("dispatch: the limit of an endpoint is fixed; another Endpoint may have another")
 	// ErrHiddenQueue means a transport whose own limit would queue calls where no
 	// policy can see them.
 	ErrHiddenQueue = errors.New("dispatch: MaxConnsPerHost queues calls out of sight; use Member.Limit")
@@ -52,10 +60,15 @@ type CallError struct {
 	// Endpoint is the identity of the endpoint that was tried last; empty if the
 	// call was sent nowhere.
 	Endpoint string
-	// Attempts is how many endpoints the call was sent to.
+	// Attempts is how often the call was sent. It counts attempts, not endpoints.
 	Attempts int
-	// Err is what went wrong last.
+	// Err is what went wrong last; context.Cause where the caller's context ended
+	// the call.
 	Err error
+	// Decision says how the last pick came out, if Config.Explain wanted it: that of
+	// a call which was refused, or of a retry for which nobody was left. nil if
+	// nothing was picked.
+	Decision *poise.Decision
 }
 
 // Error names the endpoint, the number of attempts and the cause.

@@ -59,10 +59,16 @@ func NewRetryBudget(cfg RetryBudgetConfig) (*RetryBudget, error) {
 }
 
 // Earn counts one call.
-func (b *RetryBudget) Earn() {
+func (b *RetryBudget) Earn() { b.save(b.percent) }
+
+// refund gives a retry back that Spend took and that was not made.
+func (b *RetryBudget) refund() { b.save(retry) }
+
+// save adds hundredths of a retry, as far as there is room for them.
+func (b *RetryBudget) save(hundredths uint64) {
 	for {
 		saved := b.saved.Load()
-		if saved == b.full || b.saved.CompareAndSwap(saved, min(saved+b.percent, b.full)) {
+		if saved == b.full || b.saved.CompareAndSwap(saved, min(saved+hundredths, b.full)) {
 			return
 		}
 	}

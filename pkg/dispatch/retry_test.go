@@ -82,6 +82,71 @@ func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 	}
 }
 
+// Claim: A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
+//
+// Cases: B49.
+func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
+	fails := func() (*http.Response, error) { return nil, errBroken }
+	busy := func(status int) func() (*http.Response, error) {
+		return func() (*http.Response, error) { return reply(status, ""), nil }
+	}
+	for _, row := range []struct {
+		name      string
+		endpoints []func() (*http.Response, error)
+		went      string
+		status    int // 0: an error
+	}{
+		{"an error of the only one", []func() (*http.Response, error){fails}, "aaaa", 0},
+		{"502 of the only one", []func() (*http.Response, error){busy(502)}, "a", 502},
+		{"503 of the only one", []func() (*http.Response, error){busy(503)}, "a", 503},
+		{"504 of the only one", []func() (*http.Response, error){busy(504)}, "a", 504},
+		{"503 of both", []func() (*http.Response, error){busy(503), busy(502)}, "ab", 502},
+		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "ab", 503},
+		{"503, then errors", []func() (*http.Response, error){busy(503), fails}, "abbb", 0},
+		{"errors of both", []func() (*http.Response, error){fails, fails}, "abab", 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var went strings.Builder
+			var list []dispatch.Endpoint
+			for i, answer := range row.endpoints {
+				list = append(list, &fake{answer: func(*http.Request) (*http.Response, error) {
+					went.WriteByte('a' + byte(i))
+					return answer()
+				}})
+			}
+			b := newBalancer(t, dispatch.Config{Attempts: 4, Quarantine: dispatch.QuarantineConfig{Off: true}}, list...)
+			status, err := get(t, b)
+			if went.String() != row.went || status != row.status || (err == nil) != (status != 0) {
+				t.Errorf("it went to %s and ended with %d, %v; want %s and %d", &went, status, err, row.went, row.status)
+			}
+			if err != nil && requireCallError(t, err).Attempts != len(row.went) {
+				t.Errorf("the error counts %d attempts", requireCallError(t, err).Attempts)
+			}
+		})
+	}
+}
+
+// A call that finds nobody to go to next spends no retry.
+func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
+	busy, other := answering(503), answering(503)
+	b := newBalancer(t, dispatch.Config{
+		Quarantine: dispatch.QuarantineConfig{Off: true}, RetryBudget: dispatch.RetryBudgetConfig{Percent: 1, Burst: 3},
+	}, busy)
+	for range 20 {
+		_, _ = get(t, b)
+	}
+	if err := b.Update(members(busy, other)); err != nil {
+		t.Fatal(err)
+	}
+	before := busy.calls.Load() + other.calls.Load()
+	for range 5 {
+		_, _ = get(t, b)
+	}
+	if n := busy.calls.Load() + other.calls.Load() - before; n != 5+3 {
+		t.Errorf("%d attempts for five calls and three retries saved", n)
+	}
+}
+
 func TestBalancer_AttemptsNoMoreThanItMay(t *testing.T) {
 	for attempts, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
 		e := failing(errBroken)
@@ -320,6 +385,42 @@ func TestBalancer_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
 	}
 }
 
+func TestCallError_BearsTheLastDecision(t *testing.T) {
+	explain := false
+	cfg := dispatch.Config{
+		Explain:    func(*http.Request) bool { return explain },
+		Quarantine: dispatch.QuarantineConfig{Off: true},
+	}
+	b := newBalancer(t, cfg, answering(200))
+	if err := b.SetStatus("a", poise.Draining); err != nil {
+		t.Fatal(err)
+	}
+	failed := newBalancer(t, cfg, failing(errBroken), failing(errBroken))
+	malformed := newRequest(t, http.MethodGet, nil)
+	malformed.Header = nil
+	for _, row := range []struct {
+		name     string
+		b        *dispatch.Balancer
+		req      *http.Request
+		contains string // empty: no decision
+	}{
+		{"refused before it is sent", b, newRequest(t, http.MethodGet, nil), "no eligible candidate"},
+		{"failed everywhere", failed, newRequest(t, http.MethodGet, nil), "tried before"},
+		{"nothing was picked", b, malformed, ""},
+	} {
+		for _, explain = range []bool{false, true} {
+			_, err := do(row.b, row.req)
+			decision := requireCallError(t, err).Decision
+			if wanted := explain && row.contains != ""; (decision != nil) != wanted {
+				t.Errorf("%s: explained %t, want %t", row.name, !wanted, wanted)
+			}
+			if decision != nil && !strings.Contains(decision.String(), row.contains) {
+				t.Errorf("%s: the explanation is %s", row.name, decision)
+			}
+		}
+	}
+}
+
 func TestCallError_TellsWhatAndWhere(t *testing.T) {
 	failure := &dispatch.CallError{Err: poise.ErrNoEligible}
 	if text := failure.Error(); text != "dispatch: not sent: poise: no eligible candidate" {
@@ -404,6 +505,14 @@ func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 	if status, err := do(b, sound); status != 200 {
 		t.Errorf("a sound request: got %d, %v", status, err)
 	}
+}
+
+// Claim: Every call returns a response or a CallError.
+func TestBalancer_RefusesNoRequest(t *testing.T) {
+	b := newBalancer(t, dispatch.Config{}, answering(200))
+	_, err := b.RoundTrip(nil)
+	requireCallError(t, err)
+	requireField(t, err, "Request", dispatch.ErrBadRequest)
 }
 
 // What net/http refuses by itself must be refused before an endpoint is blamed.

@@ -1,0 +1,135 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
+
+// published is what calls read: a picker and the members its View was made of.
+type published struct {
+	view    *poise.View
+	picker  poise.Picker
+	members []*member
+	closed  bool
+}
+
+// neverOpen is what calls of a zero Balancer read.
+var neverOpen = published{closed: true}
+
+// publishAgain is how long after a failed publication the next one is tried.
+const publishAgain = time.Second
+
+// prepare makes a View and a Picker of the members.
+func (b *Balancer) prepare(members []*member) (*published, error) {
+	candidates := make([]poise.Candidate, len(members))
+	for i, m := range members {
+		candidates[i] = m
+	}
+	view, err := poise.NewView(candidates)
+	if err != nil {
+		return nil, asMembers(err)
+	}
+	picker, err := compile(b.cfg.Policy, view)
+	if err != nil {
+		return nil, err
+	}
+	return &published{view: view, picker: picker, members: members}, nil
+}
+
+// asMembers returns the error of a View in the words of the list it was made of.
+func asMembers(err error) error {
+	refused, ok := errors.AsType[*poise.FieldError](err)
+	if !ok {
+		return err
+	}
+	field, _ := strings.CutPrefix(refused.Field, "candidates")
+	return &poise.FieldError{Field: "members" + field, Value: refused.Value, Err: refused.Err}
+}
+
+// compile has the policy prepare the view. A panic becomes an error: it may be the
+// view's fault, and must end neither the process nor the following of changes.
+func compile(policy poise.Policy, view *poise.View) (picker poise.Picker, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v", ErrPolicyPanic, v)
+		}
+	}()
+	picker, err = policy.Prepare(view)
+	if err == nil && picker == nil {
+		err = errNoPicker
+	}
+	return picker, err
+}
+
+// errNoPicker is the error of a policy that breaks the rules of poise.Policy.
+var errNoPicker = errors.New("dispatch: policy returned neither picker nor error")
+
+// publish makes calls see it. Requires mu.
+func (b *Balancer) publish(next *published) {
+	b.note(next)
+	b.current.Store(next)
+	b.publishErr = nil
+}
+
+// poke tells the goroutine that a quarantine has changed. It never waits.
+func (b *Balancer) poke() {
+	select {
+	case b.kick <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// control keeps the published picker in step with the quarantines, off the
+// request path: it publishes when an endpoint was set aside and when its time is
+// over.
+func (b *Balancer) control() {
+	defer close(b.done)
+	timer := time.NewTimer(publishAgain)
+	timer.Stop()
+	defer timer.Stop()
+	for {
+		select {
+		case <-b.stop:
+			return
+		case <-b.kick:
+		case <-timer.C:
+		}
+		wait := b.refresh(time.Now())
+		if wait > 0 {
+			timer.Reset(wait)
+		}
+		b.tell(true)
+	}
+}
+
+// refresh ends the quarantines that are over, publishes, and returns when to look
+// again; 0 for not before the next poke.
+func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.load().closed {
+		return 0
+	}
+	for _, m := range b.members {
+		if b.ward.overfull() { // Update has left too few who serve
+			m.quarantine.release()
+		}
+		if left := m.quarantine.Return(now); left > 0 && (wait == 0 || left < wait) {
+			wait = left
+		}
+	}
+	next, err := b.prepare(b.members)
+	if err != nil {
+		b.publishErr = err
+		if wait == 0 || wait > publishAgain {
+			wait = publishAgain
+		}
+		return wait
+	}
+	b.publish(next)
+	return wait
+}
