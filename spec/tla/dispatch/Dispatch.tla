@@ -4,6 +4,8 @@
 \* Go: pkg/dispatch/call.go call.
 \* Go: pkg/dispatch/attempt.go attempt.
 \* Go: pkg/dispatch/balancer.go Balancer.
+\* Go: pkg/dispatch/membership.go member.
+\* Go: pkg/dispatch/control.go published.
 \* Grain: one action is one operation on what calls share, or one answer of an
 \* endpoint. Quarantine and Slots show that their calls may be one action each.
 \* Left out: time and the steps of a refresh, which ViewRefresh has; request
@@ -36,7 +38,7 @@ VARIABLES used,     \* per member: slots taken
           pc,       \* per caller: what it does next
           safe,     \* per caller: the request is idempotent
           tried,    \* per caller: members sent to or refused
-          refused,  \* per caller: members that admission refused
+          spent,    \* per caller: members that admission refused or that answered
           attempts, \* per caller: attempts admitted
           has,      \* per caller: the eligible members of the picker it loaded
           to,       \* per caller: the member it picked or sent to last, 0 for none
@@ -47,7 +49,7 @@ VARIABLES used,     \* per member: slots taken
           last      \* the last step: operation, who, arguments, result once the call has ended
 
 world == <<used, aside, epoch, removed, closed, current>>
-self == <<safe, tried, refused, attempts, has, to, permit, held, former, answer>>
+self == <<safe, tried, spent, attempts, has, to, permit, held, former, answer>>
 state == <<world, saved, calls, pc, self>> \* what steps depend on: a VIEW for big bounds
 vars == <<state, last>>
 
@@ -58,7 +60,7 @@ TypeOK == /\ used \in [Members -> 0..(2 * Cardinality(Callers))]
           /\ {aside, removed, current} \subseteq SUBSET Members
           /\ pc \in [Callers -> {"idle", "load", "pick", "permit", "begin", "discard", "sent", "over", "body"}]
           /\ tried \in [Callers -> SUBSET Members]
-          /\ refused \in [Callers -> SUBSET Members]
+          /\ spent \in [Callers -> SUBSET Members]
           /\ attempts \in [Callers -> 0..Attempts]
           /\ to \in [Callers -> 0..N]
           /\ answer \in [Callers -> Answers \cup {""}]
@@ -76,7 +78,7 @@ Init == /\ used = [m \in Members |-> 0]
         /\ pc = [c \in Callers |-> "idle"]
         /\ safe = [c \in Callers |-> FALSE]
         /\ tried = [c \in Callers |-> {}]
-        /\ refused = [c \in Callers |-> {}]
+        /\ spent = [c \in Callers |-> {}]
         /\ attempts = [c \in Callers |-> 0]
         /\ has = [c \in Callers |-> {}]
         /\ to = [c \in Callers |-> 0]
@@ -90,7 +92,7 @@ Init == /\ used = [m \in Members |-> 0]
 Forget(c) == /\ Goes(c, "idle")
              /\ safe' = [safe EXCEPT ![c] = FALSE]
              /\ tried' = [tried EXCEPT ![c] = {}]
-             /\ refused' = [refused EXCEPT ![c] = {}]
+             /\ spent' = [spent EXCEPT ![c] = {}]
              /\ attempts' = [attempts EXCEPT ![c] = 0]
              /\ has' = [has EXCEPT ![c] = {}]
              /\ to' = [to EXCEPT ![c] = 0]
@@ -118,19 +120,20 @@ Call(c, s) == /\ pc[c] = "idle"
               /\ safe' = [safe EXCEPT ![c] = s]
               /\ Goes(c, "load")
               /\ Say("Call", c, 0, IF s THEN "idempotent" ELSE "once", "")
-              /\ UNCHANGED <<world, saved, tried, refused, attempts, has, to, permit, held, former, answer>>
+              /\ UNCHANGED <<world, saved, tried, spent, attempts, has, to, permit, held, former, answer>>
 
 \* Go: (*call).pick, the load of the picker.
 PickLoad(c) == /\ pc[c] = "load"
                /\ has' = [has EXCEPT ![c] = current]
                /\ Goes(c, "pick")
                /\ Say("PickLoad", c, 0, "", "")
-               /\ UNCHANGED <<world, saved, calls, safe, tried, refused, attempts, to, permit, held, former, answer>>
+               /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, to, permit, held, former, answer>>
 
-\* Whom the policy may pick: an untried member, or on a retry, where there is none,
-\* one that did not refuse.
-Untried(c) == has[c] \ (IF Bug = "ForgetsTheTried" THEN refused[c] ELSE tried[c])
-Choices(c) == IF Untried(c) = {} /\ attempts[c] > 0 THEN has[c] \ refused[c] ELSE Untried(c)
+\* Whom the policy may pick: an untried member, or after an error, where there is
+\* none, one that neither refused nor answered.
+Untried(c) == has[c] \ (IF Bug = "ForgetsTheTried" THEN spent[c] ELSE tried[c])
+Choices(c) == IF Untried(c) = {} /\ (answer[c] # "busy" \/ Bug = "ReturnsToTheBusy")
+              THEN has[c] \ (IF Bug = "ReturnsToTheBusy" THEN {} ELSE spent[c]) ELSE Untried(c)
 
 \* Go: (*call).pick, of one of them.
 Pick(c, m) == /\ pc[c] = "pick"
@@ -139,23 +142,24 @@ Pick(c, m) == /\ pc[c] = "pick"
               /\ has' = [has EXCEPT ![c] = {}]
               /\ Goes(c, "permit")
               /\ Say("Pick", c, m, "", "")
-              /\ UNCHANGED <<world, saved, calls, safe, tried, refused, attempts, permit, held, former, answer>>
+              /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, permit, held, former, answer>>
 
-\* Go: (*call).pick, with nobody left. What came of the last attempt stands; without
-\* one the call has failed.
+\* Go: (*call).pick, with nobody left. What came of the last attempt stands, and the
+\* retry is given back; without an attempt the call has failed.
 PickNone(c) == /\ pc[c] = "pick"
                /\ Choices(c) = {}
+               /\ saved' = IF attempts[c] > 0 /\ Bug # "KeepsTheRetry" THEN saved + 1 ELSE saved
                /\ IF answer[c] = "busy"
                   THEN /\ Goes(c, "body")
                        /\ has' = [has EXCEPT ![c] = {}]
-                       /\ UNCHANGED <<safe, tried, refused, attempts, to, permit, held, former, answer>>
+                       /\ UNCHANGED <<safe, tried, spent, attempts, to, permit, held, former, answer>>
                        /\ Say("PickNone", c, 0, "", "response")
                   ELSE Forget(c) /\ Say("PickNone", c, 0, "", "error")
-               /\ UNCHANGED <<world, saved, calls>>
+               /\ UNCHANGED <<world, calls>>
 
 \* Admission refuses: the call picks again without that member.
 Refuse(c, op) == /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
-                 /\ refused' = [refused EXCEPT ![c] = @ \cup {to[c]}]
+                 /\ spent' = [spent EXCEPT ![c] = @ \cup {to[c]}]
                  /\ to' = [to EXCEPT ![c] = 0]
                  /\ permit' = [permit EXCEPT ![c] = 0]
                  /\ Goes(c, "load")
@@ -168,7 +172,7 @@ Permit(c) == /\ pc[c] = "permit"
              /\ permit' = [permit EXCEPT ![c] = epoch[to[c]]]
              /\ Goes(c, "begin")
              /\ Say("Permit", c, to[c], "", "")
-             /\ UNCHANGED <<world, saved, calls, safe, tried, refused, attempts, has, to, held, former, answer>>
+             /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, has, to, held, former, answer>>
 
 \* Go: (*attempt).enter, the permit that is refused.
 PermitRefused(c) == /\ pc[c] = "permit"
@@ -189,7 +193,7 @@ Begin(c) == /\ pc[c] = "begin"
             /\ answer' = [answer EXCEPT ![c] = ""]
             /\ Goes(c, IF held[c] = None THEN "sent" ELSE "discard")
             /\ Say("Begin", c, to[c], "", "")
-            /\ UNCHANGED <<aside, epoch, removed, closed, current, saved, calls, safe, tried, refused, has, to>>
+            /\ UNCHANGED <<aside, epoch, removed, closed, current, saved, calls, safe, tried, spent, has, to>>
 
 \* Go: (*call).leave, of the response before: it was busy, which is a failure.
 Discard(c) == /\ pc[c] = "discard"
@@ -197,7 +201,7 @@ Discard(c) == /\ pc[c] = "discard"
               /\ former' = [former EXCEPT ![c] = None]
               /\ Goes(c, "sent")
               /\ Say("Discard", c, former[c].member, "", "")
-              /\ UNCHANGED <<saved, calls, safe, tried, refused, attempts, has, to, permit, held, answer>>
+              /\ UNCHANGED <<saved, calls, safe, tried, spent, attempts, has, to, permit, held, answer>>
 
 \* Go: (*attempt).enter, the slot that is refused.
 BeginRefused(c) == /\ pc[c] = "begin"
@@ -214,7 +218,7 @@ Answer(c, a) ==
      ELSE End(held[c], a # "cancelled") /\ held' = [held EXCEPT ![c] = None]
   /\ Goes(c, IF a = "served" THEN "body" ELSE "over")
   /\ Say("Answer", c, to[c], a, IF a = "served" THEN "response" ELSE "")
-  /\ UNCHANGED <<saved, calls, safe, tried, refused, attempts, has, to, permit, former>>
+  /\ UNCHANGED <<saved, calls, safe, tried, spent, attempts, has, to, permit, former>>
 
 \* Whether the call may go on with another endpoint.
 MayRepeat(c) == /\ answer[c] \in {"busy", "failed", "unsent"}
@@ -227,10 +231,11 @@ Retry(c) == /\ pc[c] = "over"
             /\ saved > 0
             /\ saved' = saved - 1
             /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
+            /\ spent' = [spent EXCEPT ![c] = IF answer[c] = "busy" THEN @ \cup {to[c]} ELSE @]
             /\ to' = [to EXCEPT ![c] = 0]
             /\ Goes(c, "load")
             /\ Say("Retry", c, to[c], "", "")
-            /\ UNCHANGED <<world, calls, safe, refused, attempts, has, permit, held, former, answer>>
+            /\ UNCHANGED <<world, calls, safe, attempts, has, permit, held, former, answer>>
 
 \* Go: (*call).end, of a call that is not repeated.
 Stand(c) == /\ pc[c] = "over"
@@ -324,6 +329,15 @@ NeverOverLimit == Limit # 0 => \A m \in Members : used[m] <= Limit
 \* left.
 RetriesGoElsewhere ==
   [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in tried[c] => attempts[c] > 0 /\ has[c] \subseteq tried[c]]_vars
+
+\* Claim: A retry goes back to an endpoint that was tried only after an error, and
+\* never to one that answered.
+RetriesNobodyThatAnswered ==
+  [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in tried[c] => answer[c] # "busy" /\ to'[c] \notin spent[c]]_vars
+
+\* A retry for which nobody was found is given back.
+UnusedRetriesComeBack ==
+  [][\A c \in Callers : last'.op = "PickNone" /\ last'.by = c /\ attempts[c] > 0 => saved' = saved + 1]_vars
 
 \* Claim: A request that is not idempotent is sent again only if nothing of it was
 \* sent.

@@ -2,14 +2,16 @@
 \* Models: how the published picker follows health and status, and what admission
 \* makes of a picker that is behind.
 \* Go: pkg/dispatch/balancer.go Balancer.
+\* Go: pkg/dispatch/membership.go member.
+\* Go: pkg/dispatch/control.go published.
 \* Go: pkg/dispatch/call.go call.
 \* Go: pkg/dispatch/attempt.go attempt.
 \* Grain: one action is one operation on what goroutines share: the mutex, the
 \* quarantine of one member, its slots, the published pointer, the kick. Unlocking
 \* belongs to the action before it. The calls on a quarantine and on slots are one
 \* action each, because Quarantine and Slots show that they may be.
-\* Left out: joining and leaving members, Close, retries, load, why a policy takes one
-\* eligible member and not another, and the ward, which Ward has: MaxAside is 100.
+\* Left out: joining and leaving members, Close, retries, load, ObserveState, why a policy
+\* takes one eligible member and not another, and the ward, which Ward has: MaxAside is 100.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members; they are numbered in the order of the list
