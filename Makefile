@@ -11,7 +11,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check race props fuzz-smoke models lin tla tla-graphs bench demo report verify clean mutate
+.PHONY: help setup check race props fuzz-smoke models lin tla tla-graphs tla-mutate bench demo report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ tla: ## TLA+ specifications by TLC, and their graphs walked on the code; SPEC=â€
 
 tla-graphs: ## write the state graphs of the specifications again
 	@go run ./spec/tla graphs -spec "$(SPEC)"
+
+tla-mutate: ## small changes of the specifications: who notices; minutes, not part of verify
+	@go run ./spec/tla mutate -spec "$(SPEC)"
 
 bench: ## the benchmarks and their budgets
 	@$(CI) layer bench

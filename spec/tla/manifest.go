@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -64,6 +65,8 @@ type tree struct {
 	// histories are what the shipped code did; text by path.
 	histories map[string]string
 	rows      []row
+	// survivors are the reasons of mutants that nobody notices.
+	survivors string
 	readme    string
 }
 
@@ -113,6 +116,10 @@ func load(fsys fs.FS) (*tree, error) {
 	if t.rows, err = parseManifest(text); err != nil {
 		return nil, err
 	}
+	if text, err = fs.ReadFile(fsys, survivorsFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	t.survivors = string(text)
 	text, err = fs.ReadFile(fsys, readme)
 	t.readme = string(text)
 	return t, err

@@ -75,7 +75,7 @@ func Run(ctx context.Context, job Job) (Result, error) {
 		return Result{}, fmt.Errorf("tlc: %w", err)
 	}
 	result := Read(said.String(), command.ProcessState.ExitCode())
-	result.Took = took
+	result.Took, result.Said = took, said.String()
 	if job.Dump {
 		dot, err := os.ReadFile(graph)
 		if err != nil {
