@@ -48,6 +48,9 @@ func figuresFor(change func(*record.Benchmark)) result {
 		seen[full] = true
 		pkg, name, _ := strings.Cut(full, ".")
 		b := record.Benchmark{Package: pkg, Name: name, Runs: benchRuns, NsPerOp: 5}
+		if strings.HasSuffix(name, "/change=none") {
+			b.NsPerOp = 0.5
+		}
 		change(&b)
 		r.shown.Benchmarks = append(r.shown.Benchmarks, b)
 	}
@@ -88,15 +91,43 @@ func TestBudgets_HardOnesFail(t *testing.T) {
 		name   string
 		change func(*record.Benchmark)
 		want   string
+		also   string // a second failure, if there is one
 	}{
 		{
 			name: "a ratio within the run",
 			change: func(b *record.Benchmark) {
 				if strings.HasSuffix(b.Name, "policy=PowerOfTwoChoices/n=4096") {
-					b.NsPerOp = 9.1
+					b.NsPerOp = 91
 				}
 			},
-			want: "budget: PowerOfTwoChoices at 4,096 against 8: at most 1.8 ×",
+			want: "budget: PowerOfTwoChoices with lease and release does not grow with the candidates: at most 8 ×",
+		},
+		{
+			name: "a pick that goes through the candidates",
+			change: func(b *record.Benchmark) {
+				if strings.HasSuffix(b.Name, "policy=Maglev/n=4096/eligible=100") {
+					b.NsPerOp = 900
+				}
+			},
+			want: "budget: Maglev does not grow with the candidates: at most 8 ×",
+		},
+		{
+			name: "a table made anew without need",
+			change: func(b *record.Benchmark) {
+				if strings.HasSuffix(b.Name, "policy=RingHash/n=512/change=none") {
+					b.NsPerOp = 5
+				}
+			},
+			want: "budget: RingHash, none of 512 lost against one: at most 0.2 ×",
+		},
+		{
+			name: "allocations of a pick",
+			change: func(b *record.Benchmark) {
+				if strings.HasSuffix(b.Name, "policy=Locality/n=512/eligible=100") {
+					b.Allocs = 1
+				}
+			},
+			want: "budget: Locality, allocations of a pick: at most 0 allocs",
 		},
 		{
 			name: "allocations beyond a bare transport",
@@ -110,14 +141,16 @@ func TestBudgets_HardOnesFail(t *testing.T) {
 			change: func(b *record.Benchmark) {
 				b.NsPerOp *= map[bool]float64{true: 0, false: 1}[strings.HasSuffix(b.Name, "Choices/n=8")]
 			},
-			want: "budget: PowerOfTwoChoices at 4,096 against 8: at most 1.8 ×: not measured",
+			want: "budget: PowerOfTwoChoices at 4,096 against 8, with lease and release: at most 1.8 ×: not measured",
+			also: "budget: PowerOfTwoChoices with lease and release does not grow with the candidates: at most 8 ×: not measured",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := figuresFor(c.change)
 			r.judge(budgets)
-			if got := failureNames(r); !slices.Equal(got, []string{c.want}) {
-				t.Errorf("failures are %q, want %q alone", got, c.want)
+			want := slices.DeleteFunc([]string{c.want, c.also}, func(name string) bool { return name == "" })
+			if got := failureNames(r); !slices.Equal(got, want) {
+				t.Errorf("failures are %q, want %q alone", got, want)
 			}
 		})
 	}

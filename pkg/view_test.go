@@ -211,6 +211,8 @@ func TestNewView_SamplesACandidateWhoseAnswersChangeExactlyOnce(t *testing.T) {
 }
 
 // Claim: A View never changes.
+//
+// Cases: E18.
 func TestView_StaysWhenEverythingItWasMadeFromChanges(t *testing.T) {
 	load := poise.NewInFlight(0)
 	candidates := []poise.Candidate{

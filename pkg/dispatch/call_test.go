@@ -342,7 +342,7 @@ func TestBalancer_GivesTheSlotBackWhenTheBodyIsClosedEarly(t *testing.T) {
 //
 // Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
 //
-// Cases: B21.
+// Cases: B21, E14.
 func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
 	hang := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	stall := func(w http.ResponseWriter, r *http.Request) {

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -165,7 +166,21 @@ func newRendezvous(t reporter, cfg policy.RendezvousConfig) *policy.Rendezvous {
 	return p
 }
 
-// all returns one of each policy, by name, seeded alike.
+// every returns one of each policy, by name, seeded alike. None panics, for that
+// picks candidates that are not eligible.
+func every(t reporter) map[string]poise.Policy {
+	t.Helper()
+	policies := all(t)
+	maps.Copy(policies, allWeighted(t))
+	for name, kind := range keyedKinds {
+		policies[name] = kind(t, keyedConfig{})
+	}
+	eachTopology(t, policy.TopologyConfig{Seed: 1, PanicOff: true}, func(name string, p poise.Policy) { policies[name] = p })
+	return policies
+}
+
+// all returns one of each policy that ignores weights and places, but for Maglev, by
+// name, seeded alike.
 func all(t reporter) map[string]poise.Policy {
 	t.Helper()
 	return map[string]poise.Policy{

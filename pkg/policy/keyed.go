@@ -1,6 +1,10 @@
 package policy
 
-import poise "github.com/copyleftdev/poise-go/pkg"
+import (
+	"iter"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
 
 // What the pickers of all keyed policies have in common.
 
@@ -94,4 +98,22 @@ func eligible(v *poise.View) (indices []int, ids []string) {
 		ids[position] = s.ID
 	}
 	return indices, ids
+}
+
+// firsts lists the places of a table at which each of its members is met first, on
+// the way round from one place.
+func firsts(members, places, from int, member func(at int) uint32) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		met := make([]bool, members)
+		left := members
+		for at := from; left > 0; at = (at + 1) % places {
+			if m := member(at); !met[m] {
+				met[m] = true
+				left--
+				if !yield(at) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -14,7 +14,9 @@ var goldenNames = map[string]string{
 }
 
 // The keyed policies have no seed. Their golden files freeze where keys of every
-// kind go, and in which order retries would follow.
+// kind go, and in which order retries would follow, in every process.
+//
+// Cases: E1.
 func TestKeyedPolicies_Golden(t *testing.T) {
 	for _, name := range kindNames {
 		t.Run(name, func(t *testing.T) {
@@ -23,7 +25,7 @@ func TestKeyedPolicies_Golden(t *testing.T) {
 			for _, n := range []int{1, 2, 3, 7, 100} {
 				samples := backends(n)
 				for i := range samples {
-					samples[i].Weight, samples[i].Load = weight(t, uint32(1+i%4)), holding(t, uint64(i%17))
+					samples[i].Weight, samples[i].Load = weightOf(t, uint32(1+i%4)), holding(t, uint64(i%17))
 					if i%6 == 5 {
 						samples[i].Status = poise.Draining
 					}

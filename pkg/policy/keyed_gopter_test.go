@@ -32,8 +32,8 @@ func TestKeyedPolicies_Algebra_Law(t *testing.T) {
 		}
 		return u
 	}
-	ones := []poise.Weight{weight(t, 1)}
-	unlike := []poise.Weight{weight(t, 1), weight(t, 5), weight(t, 2)}
+	ones := []poise.Weight{weightOf(t, 1)}
+	unlike := []poise.Weight{weightOf(t, 1), weightOf(t, 5), weightOf(t, 2)}
 	algebra(t, func(laws *gopter.Properties) {
 		for _, kind := range []struct {
 			name    string
@@ -79,7 +79,7 @@ func TestKeyedPolicies_Algebra_Law(t *testing.T) {
 			func(key uint64, shift uint8, set []bool) bool {
 				scaled := slices.Clone(unlike)
 				for i := range scaled {
-					scaled[i] = weight(t, unlike[i].Value()<<(shift%29))
+					scaled[i] = weightOf(t, unlike[i].Value()<<(shift%29))
 				}
 				p, q := keyedKinds["WeightedRendezvous"](t, keyedConfig{}), poise.Query{Key: poise.Uint64Key(key)}
 				return open(t, p, members(set, unlike)).identity(q) == open(t, p, members(set, scaled)).identity(q)

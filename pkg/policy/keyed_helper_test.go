@@ -83,20 +83,11 @@ func newMaglev(t reporter, cfg policy.MaglevConfig) *policy.Maglev {
 	return p
 }
 
-func weight(t reporter, w uint32) poise.Weight {
-	t.Helper()
-	weight, err := poise.NewWeight(w)
-	if err != nil {
-		t.Fatalf("NewWeight: %v", err)
-	}
-	return weight
-}
-
 // weighted gives the samples these weights.
 func weighted(t reporter, samples []poise.Sample, weights ...uint32) []poise.Sample {
 	t.Helper()
 	for i, w := range weights {
-		samples[i].Weight = weight(t, w)
+		samples[i].Weight = weightOf(t, w)
 	}
 	return samples
 }
@@ -112,7 +103,7 @@ func drawKeyedSamples(t *rapid.T) ([]poise.Sample, []uint64) {
 	samples, loads := drawSamples(t)
 	largest := rapid.SampledFrom([]uint32{1, 3, 20, 1<<32 - 1}).Draw(t, "largest weight")
 	for i := range samples {
-		samples[i].Weight = weight(t, rapid.Uint32Range(1, largest).Draw(t, "weight"))
+		samples[i].Weight = weightOf(t, rapid.Uint32Range(1, largest).Draw(t, "weight"))
 	}
 	return samples, loads
 }

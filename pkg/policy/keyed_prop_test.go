@@ -30,7 +30,7 @@ func TestKeyedPolicies_PickTheEligible_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples, _ := drawSamples(t)
 		for i := range samples {
-			samples[i].Weight = weight(t, rapid.Uint32Range(1, 20).Draw(t, "weight"))
+			samples[i].Weight = weightOf(t, rapid.Uint32Range(1, 20).Draw(t, "weight"))
 		}
 		d := open(t, drawKind(t), samples)
 		index, err := d.try(drawKey(t))
@@ -64,7 +64,7 @@ func TestKeyedPolicies_PreferAsTheyPick_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples, _ := drawSamples(t)
 		for i := range samples {
-			samples[i].Weight = weight(t, rapid.Uint32Range(1, 20).Draw(t, "weight"))
+			samples[i].Weight = weightOf(t, rapid.Uint32Range(1, 20).Draw(t, "weight"))
 			samples[i].Load = poise.NewInFlight(0)
 		}
 		p := drawKind(t)
@@ -116,7 +116,7 @@ func TestKeyedPolicies_MoveNoKeyBetweenOthers_Law(t *testing.T) {
 		p, q := drawKind(t, minimal...), drawKey(t)
 		samples := drawIdentities(t, 3)
 		for i := range samples[1:] {
-			samples[i+1].Weight = weight(t, rapid.Uint32Range(1, 20).Draw(t, "weight"))
+			samples[i+1].Weight = weightOf(t, rapid.Uint32Range(1, 20).Draw(t, "weight"))
 		}
 		// The first has weight 1, so the unit of weight is 1 with and without the last.
 		with, without := open(t, p, samples).pick(t, q), open(t, p, samples[:len(samples)-1]).pick(t, q)
@@ -131,13 +131,13 @@ func TestWeightedRendezvous_ChangeOfAWeight_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := drawIdentities(t, 2)
 		for i := range samples {
-			samples[i].Weight = weight(t, rapid.Uint32Range(1, 1000).Draw(t, "weight"))
+			samples[i].Weight = weightOf(t, rapid.Uint32Range(1, 1000).Draw(t, "weight"))
 		}
 		p, q := new(policy.WeightedRendezvous), drawKey(t)
 		before := open(t, p, samples).pick(t, q)
 		changed := rapid.IntRange(0, len(samples)-1).Draw(t, "changed")
 		old := samples[changed].Weight.Value()
-		samples[changed].Weight = weight(t, rapid.Uint32Min(1).Draw(t, "new weight"))
+		samples[changed].Weight = weightOf(t, rapid.Uint32Min(1).Draw(t, "new weight"))
 		after := open(t, p, samples).pick(t, q)
 		if after == before {
 			return
@@ -154,7 +154,7 @@ func TestWeightedRendezvous_EqualWeights_Law(t *testing.T) {
 		samples := drawIdentities(t, 1)
 		q := drawKey(t)
 		want := open(t, new(policy.Rendezvous), samples).pick(t, q)
-		w := weight(t, rapid.Uint32Min(1).Draw(t, "weight"))
+		w := weightOf(t, rapid.Uint32Min(1).Draw(t, "weight"))
 		for i := range samples {
 			samples[i].Weight = w
 		}
@@ -173,7 +173,7 @@ func TestBoundedLoadRendezvous_StaysUnderTheBound_Law(t *testing.T) {
 		samples := backends(n)
 		sum := uint64(0)
 		for i := range samples {
-			samples[i].Weight = weight(t, rapid.Uint32Range(1, 9).Draw(t, "weight"))
+			samples[i].Weight = weightOf(t, rapid.Uint32Range(1, 9).Draw(t, "weight"))
 			sum += uint64(samples[i].Weight.Value())
 		}
 		d := open(t, newBoundedLoadRendezvous(t, policy.BoundedLoadRendezvousConfig{Percent: percent}), samples)

@@ -236,7 +236,7 @@ func generation(t reporter, step, size int) []poise.Sample {
 		}
 		s := poise.Sample{
 			ID:     fmt.Sprintf("backend-%03d", i),
-			Weight: weight(t, uint32(1+(i+step)%4)),
+			Weight: weightOf(t, uint32(1+(i+step)%4)),
 			Load:   holding(t, uint64((3*step+i)%11)),
 		}
 		if (i+step)%5 == 0 {

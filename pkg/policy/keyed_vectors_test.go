@@ -170,7 +170,7 @@ func TestScore_AgreesWithAPublishedExample(t *testing.T) {
 	best := 0
 	for k, u := range []float64{0.53362170996302016, 0.45615303384155259, 0.66922792958109967} {
 		hash := (uint64(u*(1<<53)) - 1) << 11
-		score := 1 / poise.Score(hash, weight(t, uint32(100*(k+1))))
+		score := 1 / poise.Score(hash, weightOf(t, uint32(100*(k+1))))
 		if math.Abs(score/want[k]-1) > 1e-9 {
 			t.Errorf("score %v, want %v", score, want[k])
 		}

@@ -190,16 +190,9 @@ func (p *maglevPicker) Preference(key poise.Key) iter.Seq[int] {
 		if key.IsZero() || len(p.owners) == 0 {
 			return
 		}
-		listed := make([]bool, len(p.owners))
-		slot := p.table.slot(p.custom.request(domainMaglevRequest, key))
-		for left := len(listed); left > 0; slot = p.table.after(slot) {
-			member := p.table.slots[slot]
-			if listed[member] {
-				continue
-			}
-			listed[member] = true
-			left--
-			if !yield(p.owner(slot)) {
+		first := p.table.slot(p.custom.request(domainMaglevRequest, key))
+		for slot := range firsts(len(p.owners), len(p.table.slots), int(first), func(at int) uint32 { return p.table.slots[at] }) {
+			if !yield(p.owner(uint64(slot))) {
 				return
 			}
 		}

@@ -66,19 +66,21 @@ func fill(permutations []permutation, size uint32) []uint32 {
 	slots := make([]uint32, size)
 	// The taken slots as bits, which fit a cache that the table would not.
 	taken := make([]uint64, size/64+1)
-	next := make([]uint32, len(permutations))
-	for k := range next {
-		next[k] = permutations[k].offset
+	walks := make([]walk, len(permutations))
+	for k, p := range permutations {
+		walks[k] = newWalk(p, size)
 	}
 	for left := size; ; {
-		for k, p := range permutations {
-			slot := next[k]
+		for k := range walks {
+			at, stride := walks[k].at, walks[k].stride
+			slot, _ := bits.Mul64(at, uint64(size))
 			for taken[slot/64]>>(slot%64)&1 != 0 {
-				slot = step(slot, p.skip, size)
+				at += stride
+				slot, _ = bits.Mul64(at, uint64(size))
 			}
 			slots[slot] = uint32(k)
 			taken[slot/64] |= 1 << (slot % 64)
-			next[k] = slot
+			walks[k].at = at
 			if left--; left == 0 {
 				return slots
 			}
@@ -86,13 +88,19 @@ func fill(permutations []permutation, size uint32) []uint32 {
 	}
 }
 
-// step returns slot+skip modulo size. All are far below 2^31.
-func step(slot, skip, size uint32) uint32 {
-	slot += skip
-	if slot >= size {
-		slot -= size
-	}
-	return slot
+// walk is where a member stands in its permutation: in parts of the circle that
+// all slots make, in units of 2^-64, so that going round is the overflow of an
+// addition and takes no comparison.
+//
+// It begins in the middle of a slot and falls behind by less than a unit a step.
+// After size steps, when it has seen all slots, that is less than size, far less
+// than the half of a slot, which is more than 2^40 units.
+type walk struct{ at, stride uint64 }
+
+func newWalk(p permutation, size uint32) walk {
+	begin, _ := bits.Div64(uint64(p.offset), 0, uint64(size))
+	stride, _ := bits.Div64(uint64(p.skip), 0, uint64(size))
+	return walk{at: begin + 1<<63/uint64(size), stride: stride}
 }
 
 // slot returns the hash modulo the number of slots. The quotient by the reciprocal

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/big"
+	"math/bits"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +170,28 @@ func TestFill_IsItsPlainTwin_Law(t *testing.T) {
 			t.Fatalf("%v over %d: %v, want %v", permutations, size, got, want)
 		}
 	})
+}
+
+// A walk falls behind a little with each step, but never out of its slot: not in
+// the largest table, with the strides that divide worst.
+func TestWalk_IsTheRemainderToTheLastStep(t *testing.T) {
+	for _, size := range []uint32{2, 3, 251, DefaultTableSize, MaxTableSize} {
+		for _, skip := range []uint32{1, 2, size / 2, size/2 + 1, size / 3, size - 1} {
+			if skip %= size; skip == 0 {
+				continue
+			}
+			for _, offset := range []uint32{0, size / 2, size - 1} {
+				w, want := newWalk(permutation{offset, skip}, size), offset
+				for range size {
+					if got, _ := bits.Mul64(w.at, uint64(size)); got != uint64(want) {
+						t.Fatalf("%d slots, from %d by %d: at %d, want %d", size, offset, skip, got, want)
+					}
+					w.at += w.stride
+					want = (want + skip) % size
+				}
+			}
+		}
+	}
 }
 
 // Claim: The slots of two candidates differ in number by at most one.

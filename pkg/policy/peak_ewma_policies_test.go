@@ -197,7 +197,11 @@ func BenchmarkPickPeakEWMA(b *testing.B) {
 		policy poise.Policy
 	}{{"LeastLoaded", new(policy.LeastLoaded)}, {"PowerOfTwoChoices", newPowerOfTwoChoices(b, 1)}} {
 		b.Run("policy="+p.name+"/n=64", func(b *testing.B) {
-			benchmarkPicks(b, p.policy, v, poise.Query{Now: dawn.Add(time.Second)})
+			picker, err := p.policy.Prepare(v)
+			if err != nil {
+				b.Fatal(err)
+			}
+			benchmarkPicks(b, picker, []poise.Query{{Now: dawn.Add(time.Second)}})
 		})
 	}
 }

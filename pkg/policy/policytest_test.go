@@ -92,7 +92,7 @@ func TestEveryPolicyType_IsHeldToTheLawsOfPolicies(t *testing.T) {
 }
 
 func TestEveryPolicy_RefusesANilView(t *testing.T) {
-	for name, p := range all(t) {
+	for name, p := range every(t) {
 		_, err := p.Prepare(nil)
 		checkFieldError(t, name, err, "view", poise.ErrNilView)
 	}

@@ -6,7 +6,7 @@ package policy
 func replicas(members []ringMember, perUnit, most uint32) (failed int, ok bool) {
 	unit := uint64(0)
 	for k := range members {
-		unit = greatestCommonDivisor(unit, uint64(members[k].weight.Value()))
+		unit = gcd(unit, uint64(members[k].weight.Value()))
 	}
 	total := uint64(0)
 	for k := range members {
@@ -17,12 +17,4 @@ func replicas(members []ringMember, perUnit, most uint32) (failed int, ok bool) 
 		members[k].points = uint32(points)
 	}
 	return 0, true
-}
-
-// greatestCommonDivisor of 0 and b is b.
-func greatestCommonDivisor(a, b uint64) uint64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

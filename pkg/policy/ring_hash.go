@@ -202,15 +202,8 @@ func (p *ringHashPicker) Preference(key poise.Key) iter.Seq[int] {
 		if key.IsZero() || len(p.owners) == 0 {
 			return
 		}
-		listed := make([]bool, len(p.owners))
-		at := p.ring.at(p.custom.request(domainRingRequest, key))
-		for left := len(listed); left > 0; at = p.ring.after(at) {
-			member := p.ring.points[at].member
-			if listed[member] {
-				continue
-			}
-			listed[member] = true
-			left--
+		first := p.ring.at(p.custom.request(domainRingRequest, key))
+		for at := range firsts(len(p.owners), len(p.ring.points), first, func(at int) uint32 { return p.ring.points[at].member }) {
 			if !yield(p.owner(at)) {
 				return
 			}

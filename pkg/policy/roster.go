@@ -82,6 +82,7 @@ func newRoster(v *poise.View) (*roster, error) {
 	return r, nil
 }
 
+// gcd returns the greatest common divisor. That of 0 and b is b.
 func gcd(a, b uint64) uint64 {
 	for b != 0 {
 		a, b = b, a%b
