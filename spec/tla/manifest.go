@@ -168,6 +168,16 @@ func (t *tree) names() []string {
 	return all
 }
 
+// row returns the row of a configuration; a zero one if there is none.
+func (t *tree) row(config string) row {
+	for _, r := range t.rows {
+		if r.Config == config {
+			return r
+		}
+	}
+	return row{}
+}
+
 // of returns the rows of one module.
 func (t *tree) of(module string) (rows []row) {
 	for _, r := range t.rows {

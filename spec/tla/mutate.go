@@ -24,6 +24,10 @@ const (
 	// mutantLimit is how long TLC may take for a mutant. The small configuration of
 	// a graph takes seconds, so one that takes longer has grown out of its bounds.
 	mutantLimit = 40 * time.Second
+	// mostStates is how many states a configuration may have to be asked again.
+	mostStates = 200_000
+	// wholeLimit is how long it may take in larger bounds.
+	wholeLimit = 5 * time.Minute
 	// survivorsFile gives the reasons of mutants that nobody notices.
 	survivorsFile = "survivors.txt"
 )
@@ -131,7 +135,8 @@ func (k *killing) same(name string, g *replay.Graph) bool {
 	return g.String() == committed.String()
 }
 
-// judge returns who notices the mutant. Liveness is asked when nobody else does.
+// judge returns who notices the mutant. Liveness is asked when nobody else does, and
+// then safety again, in the bounds of its own configuration.
 func (k *killing) judge(ctx context.Context, m mutant) ([]judge, error) {
 	job, witnesses := k.tree.small(m.module, m.text)
 	r, err := k.run(ctx, job)
@@ -162,20 +167,26 @@ func (k *killing) judge(ctx context.Context, m mutant) ([]judge, error) {
 	if refused {
 		noticed = append(noticed, byReplay)
 	}
-	live, exists := k.tree.configs[m.module+"_Live"]
-	if len(noticed) == 0 && exists {
-		r, err := k.run(ctx, tlc.Job{Name: m.module, Module: m.text, Config: live, Limit: mutantLimit})
+	if len(noticed) > 0 {
+		return noticed, nil
+	}
+	for _, last := range []struct {
+		config string
+		by     judge
+	}{{m.module + "_Live", byLiveness}, {m.module, bySafety}} {
+		config, exists := k.tree.configs[last.config]
+		if !exists || k.tree.row(last.config).Distinct > mostStates {
+			continue
+		}
+		r, err := k.run(ctx, tlc.Job{Name: m.module, Module: m.text, Config: config, Limit: wholeLimit})
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", m.name(), err)
 		}
 		if r.Verdict != tlc.Success {
-			noticed = append(noticed, byLiveness)
+			return []judge{last.by}, nil
 		}
 	}
-	if len(noticed) == 0 {
-		noticed = append(noticed, survives)
-	}
-	return noticed, nil
+	return []judge{survives}, nil
 }
 
 // tally counts the mutants of one module.

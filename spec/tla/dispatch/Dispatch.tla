@@ -147,7 +147,7 @@ Pick(c, m) == /\ pc[c] = "pick"
 \* Go: (*call).pick, with nobody left. What came of the last attempt stands, and the
 \* retry is given back; without an attempt the call has failed.
 PickNone(c) == /\ pc[c] = "pick"
-               /\ Choices(c) = {}
+               /\ Choices(c) = {} \/ Bug = "OverlooksTheUntried"
                /\ saved' = IF attempts[c] > 0 /\ Bug # "KeepsTheRetry" THEN saved + 1 ELSE saved
                /\ IF answer[c] = "busy"
                   THEN /\ Goes(c, "body")
@@ -168,7 +168,7 @@ Refuse(c, op) == /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
 
 \* Go: (*attempt).enter, the permit.
 Permit(c) == /\ pc[c] = "permit"
-             /\ to[c] \notin aside
+             /\ to[c] \notin aside \/ Bug = "AdmitsAside"
              /\ permit' = [permit EXCEPT ![c] = epoch[to[c]]]
              /\ Goes(c, "begin")
              /\ Say("Permit", c, to[c], "", "")
@@ -197,7 +197,7 @@ Begin(c) == /\ pc[c] = "begin"
 
 \* Go: (*call).leave, of the response before: it was busy, which is a failure.
 Discard(c) == /\ pc[c] = "discard"
-              /\ IF Bug = "KeepsTheFormer" THEN UNCHANGED world ELSE End(former[c], TRUE)
+              /\ IF Bug = "KeepsTheFormer" THEN UNCHANGED world ELSE End(former[c], Bug # "ForgivesTheBusy")
               /\ former' = [former EXCEPT ![c] = None]
               /\ Goes(c, "sent")
               /\ Say("Discard", c, former[c].member, "", "")
@@ -239,7 +239,7 @@ Retry(c) == /\ pc[c] = "over"
 
 \* Go: (*call).end, of a call that is not repeated.
 Stand(c) == /\ pc[c] = "over"
-            /\ ~MayRepeat(c) \/ saved = 0
+            /\ ~MayRepeat(c) \/ saved = 0 \/ Bug = "GivesUpEarly"
             /\ Bug # "WaitsForABudget" \/ saved > 0
             /\ IF answer[c] = "busy"
                THEN /\ Goes(c, "body")
@@ -262,7 +262,7 @@ BodyEnds(c, how) ==
 \* Go: (*Balancer).refresh, with the quarantines that are over by then, or with none.
 Refresh(over) == /\ IF over THEN aside # {} ELSE current # Truth(aside, removed)
                  /\ aside' = IF over THEN {} ELSE aside
-                 /\ current' = Truth(aside', removed)
+                 /\ current' = IF Bug = "PublishesNothing" THEN current ELSE Truth(aside', removed)
                  /\ Say("Refresh", "", 0, IF over THEN "over" ELSE "", "")
                  /\ UNCHANGED <<used, epoch, removed, closed, saved, calls, pc, self>>
 
@@ -270,7 +270,7 @@ Refresh(over) == /\ IF over THEN aside # {} ELSE current # Truth(aside, removed)
 Update(m) == /\ m \notin removed
              /\ Cardinality(removed) < Removals
              /\ removed' = removed \cup {m}
-             /\ aside' = aside \ {m}
+             /\ aside' = IF Bug = "KeepsTheQuarantine" THEN aside ELSE aside \ {m}
              /\ current' = Truth(aside', removed')
              /\ closed' = [closed EXCEPT ![m] = IF used[m] = 0 \/ Bug = "ClosesAtOnce" THEN @ + 1 ELSE @]
              /\ Say("Update", "", m, "", "")
@@ -333,7 +333,30 @@ RetriesGoElsewhere ==
 \* Claim: A retry goes back to an endpoint that was tried only after an error, and
 \* never to one that answered.
 RetriesNobodyThatAnswered ==
-  [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in tried[c] => answer[c] # "busy" /\ to'[c] \notin spent[c]]_vars
+  [][\A c \in Callers : /\ pc[c] = "pick" /\ to'[c] \in tried[c] => answer[c] # "busy" /\ to'[c] \notin spent[c]
+                        /\ last'.op = "Retry" /\ last'.by = c /\ answer[c] = "busy" => to[c] \in spent'[c]]_vars
+
+\* A call ends only when it may go on no more, or nobody is left to go to.
+GoesOnWhileItMay ==
+  [][\A c \in Callers : last'.by = c =>
+       /\ last'.op = "Stand" => ~MayRepeat(c) \/ saved = 0
+       /\ last'.op = "PickNone" => has[c] \subseteq tried[c]]_vars
+
+\* Claim: An endpoint that is set aside gets no new call until its backoff is over,
+\* and then comes back by itself.
+AdmitsNobodyAside == [][\A c \in Callers : pc[c] = "permit" /\ pc'[c] = "begin" => to[c] \notin aside]_vars
+
+\* A response that was worth repeating counts against the endpoint that gave it.
+BusyIsAFailure ==
+  [][\A c \in Callers : last'.op = "Discard" /\ last'.by = c =>
+       LET h == former[c]
+       IN h.epoch = epoch[h.member] /\ h.member \notin removed => h.member \in aside']_vars
+
+\* Whatever is published is the truth at that moment.
+PublishesTheTruth == [][last'.op \in {"Refresh", "Update"} => current' = Truth(aside', removed')]_vars
+
+\* A removed member is in no quarantine any more.
+RemovedIsNotAside == aside \cap removed = {}
 
 \* A retry for which nobody was found is given back.
 UnusedRetriesComeBack ==
@@ -356,7 +379,7 @@ CancellationBlamesNobody == [][last'.arg = "cancelled" => UNCHANGED <<aside, epo
 
 \* Claim: A Balancer closes an Endpoint once, after it was removed and its last
 \* call has ended.
-ClosesOnceAndLast == \A m \in Members : closed[m] <= 1 /\ (closed[m] = 1 => m \in removed /\ used[m] = 0)
+ClosesOnceAndLast == \A m \in Members : closed[m] = IF m \in removed /\ used[m] = 0 THEN 1 ELSE 0
 
 \* Claim: Every call returns a response or a CallError.
 EveryCallEnds == \A c \in Callers : pc[c] # "idle" ~> pc[c] = "idle"
