@@ -6,11 +6,12 @@ CI := go run ./ci
 #   POLICY=…           demo, verify: the policy under the demo
 #   SEED=… CHECKS=…    every test: the seed of generated cases; props: how many
 #   FUZZ_EXECUTIONS=…  fuzz-smoke, verify: mutated inputs for each target
+#   SPEC=…             tla: the only specification to judge
 #   INSTALL=0          setup, verify: install nothing
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check race props fuzz-smoke models lin bench demo report verify clean tla mutate
+.PHONY: help setup check race props fuzz-smoke models lin tla tla-graphs tla-mutate bench demo report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +37,15 @@ models: ## every interleaving of small cases of the shared types
 lin: ## recorded histories of the shared types, judged by Porcupine
 	@$(CI) layer lin
 
+tla: ## TLA+ specifications by TLC, and their graphs walked on the code; SPEC=… for one
+	@$(CI) layer tla
+
+tla-graphs: ## write the state graphs of the specifications again
+	@go run ./spec/tla graphs -spec "$(SPEC)"
+
+tla-mutate: ## small changes of the specifications: who notices; minutes, not part of verify
+	@go run ./spec/tla mutate -spec "$(SPEC)"
+
 bench: ## the benchmarks and their budgets
 	@$(CI) layer bench
 
@@ -50,9 +60,6 @@ report: ## render out/report/index.html again from out/verification.json
 
 clean: ## remove what verify wrote
 	@rm -rf out
-
-tla: ## TLA+ specifications and their replay (not built yet)
-	@echo "$@: not built yet" >&2; exit 2
 
 mutate: ## the mutation campaign (not built yet)
 	@echo "$@: not built yet" >&2; exit 2

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +18,7 @@ import (
 func models(ctx context.Context, w *workspace) result {
 	const tag = "interleave"
 	_, pkgs, err := w.packages(ctx, "models")
+	pkgs = slices.DeleteFunc(pkgs, func(p goPackage) bool { return p.dir == "models/walk" }) // the layer tla runs it
 	r, stop := cannot(pkgs, err, "there is no package in models")
 	if stop {
 		return r
@@ -53,6 +56,8 @@ func (r *result) add(o result) {
 		r.figures[k] = joined(k, r.figures[k], n)
 	}
 	r.models = append(r.models, o.models...)
+	r.specs = append(r.specs, o.specs...)
+	r.tlc = cmp.Or(r.tlc, o.tlc)
 }
 
 // joined adds up, but of what is called a maximum it takes the larger.

@@ -52,6 +52,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		_, err := thisHost(out).setup(ctx)
 		return err
 	case "verify":
+		if s.spec != "" {
+			return errors.New("SPEC is for make tla: verify judges every specification")
+		}
 		w.fresh = true
 		return verify(ctx, w, thisHost(out), layers, out)
 	case "report":

@@ -26,6 +26,8 @@ var needs = []need{
 	{name: "git", wanted: "git", debian: []string{"git"}, check: hasProgram("git", "--version")},
 	{name: "make", wanted: "make", debian: []string{"make"}, check: hasProgram("make", "--version")},
 	{name: "C compiler", wanted: "a C compiler with the C library's headers", debian: []string{"gcc", "libc6-dev"}, check: hasCompiler},
+	{name: "Java", wanted: "Java", debian: []string{"default-jre-headless"}, check: hasProgram("java", "-version")},
+	{name: "Maven", wanted: "Maven", debian: []string{"maven"}, check: hasMaven},
 }
 
 // host is the machine to set up. Tests put fakes here.
@@ -176,6 +178,14 @@ func hasCompiler(ctx context.Context, h *host) error {
 	}
 	_, err = h.exec.output(ctx, dir, argv...)
 	return err
+}
+
+// hasMaven asks for the program that fetches TLC, unless there is nothing to fetch.
+func hasMaven(ctx context.Context, h *host) error {
+	if os.Getenv("TLA2TOOLS_JAR") != "" {
+		return nil
+	}
+	return hasProgram("mvn", "--version")(ctx, h)
 }
 
 // lacks returns the first of a layer's needs that is missing.

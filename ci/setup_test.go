@@ -11,7 +11,8 @@ func machine(t *testing.T, broken ...reply) (*host, *[]string, *strings.Builder)
 	t.Helper()
 	exec, ran := replies(t, append(broken,
 		reply{has: "go env GOVERSION", out: "go1.26.3"}, reply{has: "go env CC", out: "gcc -m64"},
-		reply{has: "gcc -m64 -o"}, reply{has: "git --version"}, reply{has: "make --version"})...)
+		reply{has: "gcc -m64 -o"}, reply{has: "git --version"}, reply{has: "make --version"},
+		reply{has: "java -version"}, reply{has: "mvn --version"})...)
 	out := new(strings.Builder)
 	return &host{exec: exec, out: out, debian: true, root: true, mayInstall: true}, ran, out
 }
@@ -102,6 +103,24 @@ func TestSetup_WhatItMayNotInstallItAsksForInOneSentence(t *testing.T) {
 			}
 			if len(missing) != len(c.broken) || len(aptCalls(*ran)) > 0 {
 				t.Errorf("got %q missing after running %q, want %d and no apt-get", missing, *ran, len(c.broken))
+			}
+		})
+	}
+}
+
+func TestSetup_TLCNeedsJavaAndWhatFetchesIt(t *testing.T) {
+	noJava, noMaven := reply{has: "java -version", exit: 127}, reply{has: "mvn --version", exit: 127}
+	for _, c := range []struct{ name, jar, want string }{
+		{name: "nothing is there", want: "default-jre-headless maven"},
+		{name: "a jar of one's own needs no Maven", jar: "tla2tools.jar", want: "default-jre-headless"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Setenv("TLA2TOOLS_JAR", c.jar)
+			h, _, _ := machine(t, noJava, noMaven)
+			h.root = false
+			_, err := h.setup(t.Context())
+			if err == nil || !strings.Contains(err.Error(), "apt-get install -y "+c.want+" as root") {
+				t.Errorf("it says %v, want %q installed", err, c.want)
 			}
 		})
 	}

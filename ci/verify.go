@@ -46,6 +46,8 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 			Name: l.name, Seconds: seconds(time.Since(start)), Failures: found.failures, Figures: found.figures,
 		})
 		r.Models = append(r.Models, found.models...)
+		r.Specs = append(r.Specs, found.specs...)
+		r.Toolchain.TLC = cmp.Or(r.Toolchain.TLC, found.tlc)
 		r.Timing.Benchmarks = append(r.Timing.Benchmarks, found.shown.Benchmarks...)
 		r.Timing.Budgets = append(r.Timing.Budgets, found.shown.Budgets...)
 		r.Timing.Demo = cmp.Or(r.Timing.Demo, found.shown.Demo)

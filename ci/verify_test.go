@@ -37,7 +37,7 @@ func verifyIn(t *testing.T, ctx context.Context, root string, rows ...layer) (re
 	t.Helper()
 	exec, _ := replies(t,
 		reply{has: "rev-parse", out: strings.Repeat("0123456789", 4) + "\n"}, reply{has: "status"}, reply{has: "staticcheck", out: "staticcheck 1.2.3"},
-		reply{has: "go env GOVERSION", out: "go1.26.1"}, reply{has: "go env CC", out: "cc"}, reply{has: "--version"}, reply{has: "cc -o"})
+		reply{has: "go env GOVERSION", out: "go1.26.1"}, reply{has: "go env CC", out: "cc"}, reply{has: "--version"}, reply{has: "java -version"}, reply{has: "cc -o"})
 	var out strings.Builder
 	w := &workspace{root: root, exec: exec, settings: settings{seed: 1, checks: 2, fuzzExecs: 3}}
 	err := verify(ctx, w, &host{exec: exec, out: &out}, rows, &out)

@@ -19,11 +19,12 @@ type settings struct {
 	checks    int    // generated cases per law, in the props layer
 	fuzzExecs int    // mutated inputs per fuzz target
 	policy    string // of the demo
+	spec      string // the only specification of the tla layer; "" for all
 }
 
-// settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS and POLICY.
+// settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS, POLICY and SPEC.
 func settingsFrom(getenv func(string) string) (settings, error) {
-	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, policy: "power-of-two-choices"}
+	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, policy: "power-of-two-choices", spec: getenv("SPEC")}
 	if v := getenv("POLICY"); v != "" {
 		s.policy = v
 	}
@@ -73,6 +74,8 @@ type result struct {
 	notRun   string             // why, if it did not run; all else is then ignored
 	figures  map[string]float64 // what varies, by name
 	models   []record.Model     // a table of its own in the report
+	specs    []record.Spec      // so have these
+	tlc      string             // the version of TLC, if it ran
 	shown    record.Timing      // what varies and has a table of its own in the report
 }
 

@@ -46,6 +46,7 @@ type Record struct {
 	Layers    []Layer   `json:"layers"`
 	NotBuilt  []string  `json:"not_built"` // layers that verify does not have yet
 	Models    []Model   `json:"models,omitempty"`
+	Specs     []Spec    `json:"specs,omitempty"`
 	Timing    Timing    `json:"timing"`
 }
 
@@ -55,6 +56,7 @@ type Toolchain struct {
 	GOOS        string `json:"goos"`
 	GOARCH      string `json:"goarch"`
 	Staticcheck string `json:"staticcheck"`
+	TLC         string `json:"tlc,omitempty"` // empty if it did not run
 }
 
 // Seeds is what a run needs to be repeated exactly.
@@ -88,6 +90,19 @@ type Model struct {
 	BruteForce float64 `json:"brute_force"`
 	Estimated  bool    `json:"estimated"`
 	Outcomes   int     `json:"outcomes"`
+}
+
+// Spec is one TLA+ specification: the states that TLC searched, and the smaller
+// graph of which so many edges were walked on the shipped code.
+type Spec struct {
+	Name        string `json:"name"`
+	States      int    `json:"states"`
+	Depth       int    `json:"depth"`
+	Bugs        int    `json:"bugs"`      // planted and rejected
+	Witnesses   int    `json:"witnesses"` // reached
+	GraphStates int    `json:"graph_states"`
+	GraphEdges  int    `json:"graph_edges"`
+	Walked      int    `json:"walked"`
 }
 
 // Timing holds whatever varies between two runs of one commit.

@@ -79,6 +79,17 @@ func TestRender_ShowsWhatTheReductionLeavesOut(t *testing.T) {
 	}
 }
 
+func TestRender_ShowsWhichEdgesWereWalked(t *testing.T) {
+	page := sample(t, func(r *record.Record) {
+		r.Toolchain.TLC = "2.18"
+		r.Specs = []record.Spec{{Name: "Gate", States: 115885, Depth: 32, Bugs: 3, Witnesses: 2, GraphStates: 9, GraphEdges: 1756, Walked: 1755}}
+	})
+	mustHold(t, page, "<h2>Specifications</h2>", "115,885", "1,755 of 1,756", "TLC 2.18")
+	if strings.Contains(sample(t, untouched), "<h2>Specifications</h2>") {
+		t.Error("a record without specifications has a table of them")
+	}
+}
+
 func TestRender_HeadlineNamesWhatFailedAndWhatDidNotRun(t *testing.T) {
 	failed := func(r *record.Record) { fail(&r.Layers[3], &r.Timing.Layers[3], "TestX", "boom") }
 	notRun := func(r *record.Record) {

@@ -86,7 +86,7 @@ type Quarantine struct {
 	// epoch counts the times the endpoint was set aside; a permit bears the epoch
 	// that issued it.
 	epoch    uint64
-	failures int // in a row, in this epoch
+	failures int // since the last success
 	// rounds is how often the endpoint was set aside since its last success.
 	rounds uint
 	aside  bool
@@ -142,7 +142,8 @@ func (q *Quarantine) Report(p Permit, outcome poise.Outcome, now time.Time, chan
 		return false
 	}
 	q.failures++
-	if q.failures < q.cfg.Failures && q.rounds == 0 {
+	// A return leaves the count, so that after it the first failure is enough.
+	if q.failures < q.cfg.Failures {
 		return false
 	}
 	if q.ward != nil && !q.ward.Enter() {

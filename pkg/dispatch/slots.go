@@ -28,9 +28,10 @@ import (
 //
 // Every method may be called at any time. A Begin that was called after Drain or
 // Remove returned is refused. A Begin that will be refused so holds a slot for a
-// moment; another Begin may meanwhile find the Slots at their limit. The idle
-// function runs on the goroutine that ended the last call, or on the one that
-// called Remove, under no lock.
+// moment; another Begin may meanwhile find the Slots at their limit, and the idle
+// function waits: refused calls that overlapped without a gap would keep it off
+// for as long. It runs on the goroutine that ended the last call, or on the one
+// that called Remove, under no lock.
 type Slots struct {
 	inFlight *poise.InFlight
 	idle     func()

@@ -76,12 +76,8 @@ func (g *Graph) operations(busy func(Record) []string) ([]Operation, error) {
 func (g *Graph) operation(path []int) Operation {
 	first, last := g.Edges[path[0]], g.Edges[path[len(path)-1]]
 	step := first.Step.Fields()
-	name := step["op"].Str()
-	if function := g.Go[name]; function != "" {
-		name = function
-	}
 	return Operation{
-		From: first.From, To: last.To, Name: name, Args: step.without("op", "res"),
+		From: first.From, To: last.To, Name: g.function(step["op"].Str()), Args: step.without("op", "res"),
 		Result: last.Step.Fields()["res"], Edges: path,
 	}
 }

@@ -49,6 +49,7 @@ func WalkSteps[S any](t testing.TB, g *Graph, m StepMapping[S], stepper func() S
 	report(t, problems)
 	if len(problems) == 0 {
 		t.Logf("%s: %d states, %d edges; %d edges made, step by step", g.Spec, counts.States, counts.Edges, counts.Covered)
+		counts.tell(t, g)
 	}
 	return counts
 }

@@ -69,8 +69,15 @@ func Walk[S any](t testing.TB, g *Graph, m Mapping[S]) Walked {
 	if len(problems) == 0 {
 		t.Logf("%s: %d states, %d edges; %d operations made, covering %d edges; %d that no client may make",
 			g.Spec, counts.States, counts.Edges, counts.Operations, counts.Covered, counts.Refused)
+		counts.tell(t, g)
 	}
 	return counts
+}
+
+// tell prints what the record of a verification counts.
+func (w Walked) tell(t testing.TB, g *Graph) {
+	t.Helper()
+	t.Logf(`walk: {"spec":%q,"edges":%d}`, g.Spec, w.Covered)
 }
 
 // report fails the test with the first few problems.

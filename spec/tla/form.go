@@ -167,7 +167,7 @@ func (f *former) graph(m module) {
 	file := f.graphFile(m.name)
 	text, exists := f.graphs[file]
 	if !exists {
-		f.fail(m.path, 1, "there is no graph of it; run go run ./spec/tla graphs")
+		f.fail(m.path, 1, "there is no graph of it; run make tla-graphs")
 		return
 	}
 	g, err := replay.Parse(text)
@@ -175,7 +175,7 @@ func (f *former) graph(m module) {
 	case err != nil:
 		f.fail(file, 1, "%v", err)
 	case g.Spec != m.name || g.Source != f.source(m.name):
-		f.fail(file, 2, "the graph was made from another text of %s; run go run ./spec/tla graphs", m.name)
+		f.fail(file, 2, "the graph was made from another text of %s; run make tla-graphs", m.name)
 	}
 }
 

@@ -17,19 +17,31 @@ import (
 type verdict struct {
 	row
 	result   tlc.Result
+	traces   int      // that TLC followed
 	problems []string // none: as expected
 }
 
 // runner runs TLC on one job; tests put fakes here.
 type runner func(context.Context, tlc.Job) (tlc.Result, error)
 
-// gate runs TLC on the rows, side by side up to the width, and reports each as
-// it ends. The verdicts come in the order of the rows.
+// gate runs TLC on the rows, side by side up to the width, and on the traces
+// of their modules, and reports each as it ends. The verdicts come in this order.
 func (t *tree) gate(ctx context.Context, rows []row, run runner, width int, out io.Writer) []verdict {
-	verdicts := make([]verdict, len(rows))
+	var traced []string // modules whose histories are committed
+	for _, r := range rows {
+		if of, k, _, _ := spell(r.Config); k == dump && t.histories[t.historiesFile(of)] != "" {
+			traced = append(traced, of)
+		}
+	}
+	verdicts := make([]verdict, len(rows)+len(traced))
 	var said sync.Mutex
-	each(len(rows), width, func(i int) {
-		v := t.judge(ctx, rows[i], run)
+	each(len(verdicts), width, func(i int) {
+		var v verdict
+		if i < len(rows) {
+			v = t.judge(ctx, rows[i], run)
+		} else {
+			v = t.followed(ctx, traced[i-len(rows)], run)
+		}
 		verdicts[i] = v
 		said.Lock()
 		defer said.Unlock()

@@ -71,7 +71,7 @@ func TestGate_ComparesWhatTLCSaysWithTheManifest(t *testing.T) {
 			if (c.want == "") != (problems == "") || !strings.Contains(problems, c.want) {
 				t.Errorf("got %q, want %q", problems, c.want)
 			}
-			if sum := summarise(verdicts); (sum.Passed == 1) != (c.want == "") || len(sum.Failures)+sum.Passed != 1 {
+			if sum := tree.summarise(verdicts); (sum.Passed == 1) != (c.want == "") || len(sum.Failures)+sum.Passed != 1 {
 				t.Errorf("the summary counts %d passed and %d failed", sum.Passed, len(sum.Failures))
 			}
 		})

@@ -57,7 +57,7 @@ func (t *tree) fresh(r row, result tlc.Result) error {
 		return err
 	}
 	if file := t.graphFile(g.Spec); t.graphs[file] != g.String() {
-		return fmt.Errorf("spec/tla/%s:1: is not the graph of this specification; read the difference, then run go run ./spec/tla graphs", file)
+		return fmt.Errorf("spec/tla/%s:1: is not the graph of this specification; read the difference, then run make tla-graphs", file)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 //	go run ./spec/tla check    every configuration against manifest.json
 //	go run ./spec/tla graphs   write the state graphs that spec/replay walks
 //	go run ./spec/tla table    write the table of specifications in README.md
+//	go run ./spec/tla mutate   change the specifications, and see who notices
 //
 // It needs Java, and Maven once, so it is a command and no test: go test ./...
 // works without them, and a machine that lacks them gets an error here and not a
@@ -21,7 +22,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
+	"github.com/copyleftdev/poise-go/spec/replay"
 	"github.com/copyleftdev/poise-go/spec/tla/tlc"
 )
 
@@ -45,9 +48,9 @@ type settings struct {
 var errFailed = errors.New("failed")
 
 func command(ctx context.Context, args []string, out io.Writer) error {
-	commands := map[string]func(context.Context, settings) error{"check": check, "graphs": graphs, "table": tabulate}
+	commands := map[string]func(context.Context, settings) error{"check": check, "graphs": graphs, "table": tabulate, "mutate": mutate}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("say what to do: check, graphs or table")
+		return errors.New("say what to do: check, graphs, table or mutate")
 	}
 	s := settings{out: out}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
@@ -113,7 +116,7 @@ func check(ctx context.Context, s settings) error {
 	if s.update {
 		return t.update(s.root, verdicts)
 	}
-	sum := summarise(verdicts)
+	sum := t.summarise(verdicts)
 	fmt.Fprintf(s.out, "%d configurations of %d specifications, %d distinct states, %d generated; %d failed; %s\n",
 		sum.Passed+len(sum.Failures), sum.Counts["specifications"], sum.Counts["distinct states"],
 		sum.Counts["states"], len(sum.Failures), sum.Version)
@@ -133,6 +136,18 @@ type summary struct {
 	Counts   map[string]int     `json:"counts"`
 	Figures  map[string]float64 `json:"figures"` // seconds by configuration
 	Failures []failure          `json:"failures"`
+	Specs    []described        `json:"specs"`
+}
+
+// described is one specification: what TLC found, and the committed graph.
+type described struct {
+	Name        string `json:"name"`
+	States      int    `json:"states"`
+	Depth       int    `json:"depth"`
+	Bugs        int    `json:"bugs"`
+	Witnesses   int    `json:"witnesses"`
+	GraphStates int    `json:"graph_states"`
+	GraphEdges  int    `json:"graph_edges"`
 }
 
 type failure struct {
@@ -140,17 +155,21 @@ type failure struct {
 	Text string `json:"text"`
 }
 
-func summarise(verdicts []verdict) summary {
+func (t *tree) summarise(verdicts []verdict) summary {
 	sum := summary{Counts: map[string]int{}, Figures: map[string]float64{}, Failures: []failure{}}
-	var specs []string
+	at := map[string]int{} // in sum.Specs
 	kinds := map[kind]string{
 		safety: "safety configurations", live: "liveness configurations", dump: "dumped graphs",
 		bug: "bugs rejected", witness: "witnesses reached",
 	}
 	for _, v := range verdicts {
-		of, k, _, _ := spell(v.Config)
-		if !slices.Contains(specs, of) {
-			specs = append(specs, of)
+		of, k, _, ok := spell(v.Config)
+		if !ok { // traces
+			of, _, _ = strings.Cut(v.Config, " ")
+		}
+		if _, known := at[of]; !known {
+			at[of] = len(sum.Specs)
+			sum.Specs = append(sum.Specs, t.describe(of))
 		}
 		sum.Figures[v.Config+" seconds"] = v.result.Took.Seconds()
 		if len(v.problems) > 0 {
@@ -159,17 +178,35 @@ func summarise(verdicts []verdict) summary {
 		}
 		sum.Passed++
 		sum.Version = v.result.Version
+		if sum.Counts["traces followed"] += v.traces; !ok {
+			continue
+		}
 		sum.Counts[kinds[k]]++
+		switch spec := &sum.Specs[at[of]]; k {
+		case safety:
+			spec.States, spec.Depth = v.result.Distinct, v.result.Depth
+		case bug:
+			spec.Bugs++
+		case witness:
+			spec.Witnesses++
+		}
 		if k == safety || k == live {
 			sum.Counts["distinct states"] += v.result.Distinct
 			sum.Counts["states"] += v.result.Generated
-			sum.Counts["depth of "+v.Config] = v.result.Depth
-			sum.Counts["distinct states of "+v.Config] = v.result.Distinct
 		}
 	}
-	sum.Counts["configurations"] = len(verdicts)
-	sum.Counts["specifications"] = len(specs)
+	sum.Counts["configurations"] = len(slices.DeleteFunc(slices.Clone(verdicts), func(v verdict) bool { return v.traces > 0 }))
+	sum.Counts["specifications"] = len(sum.Specs)
 	return sum
+}
+
+// describe says what is known of a specification without TLC.
+func (t *tree) describe(name string) described {
+	d := described{Name: name}
+	if g, err := replay.Parse(t.graphs[t.graphFile(name)]); err == nil {
+		d.GraphStates, d.GraphEdges = len(g.States), len(g.Edges)
+	}
+	return d
 }
 
 func (s settings) write(sum any) error {

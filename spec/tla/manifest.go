@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -61,30 +62,37 @@ type tree struct {
 	configs map[string]string // text by name
 	paths   map[string]string // of the configurations, by name
 	graphs  map[string]string // text by path
-	rows    []row
-	readme  string
+	// histories are what the shipped code did; text by path.
+	histories map[string]string
+	rows      []row
+	// survivors are the reasons of mutants that nobody notices.
+	survivors string
+	readme    string
 }
 
 // load reads the tree below the folder of specifications.
 func load(fsys fs.FS) (*tree, error) {
-	t := &tree{modules: map[string]module{}, configs: map[string]string{}, paths: map[string]string{}, graphs: map[string]string{}}
+	t := &tree{modules: map[string]module{}, configs: map[string]string{}, paths: map[string]string{}, graphs: map[string]string{}, histories: map[string]string{}}
 	err := fs.WalkDir(fsys, ".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		name, ext := strings.TrimSuffix(path.Base(file), path.Ext(file)), path.Ext(file)
-		if ext != ".tla" && ext != ".cfg" && ext != ".graph" {
+		if !slices.Contains([]string{".tla", ".cfg", ".graph", ".histories"}, ext) {
 			return nil
 		}
 		text, err := fs.ReadFile(fsys, file)
 		if err != nil {
 			return err
 		}
-		if ext == ".graph" {
+		switch ext {
+		case ".graph":
 			t.graphs[file] = string(text)
 			return nil
-		}
-		if ext == ".cfg" {
+		case ".histories":
+			t.histories[file] = string(text)
+			return nil
+		case ".cfg":
 			t.configs[name], t.paths[name] = string(text), file
 			return nil
 		}
@@ -108,6 +116,10 @@ func load(fsys fs.FS) (*tree, error) {
 	if t.rows, err = parseManifest(text); err != nil {
 		return nil, err
 	}
+	if text, err = fs.ReadFile(fsys, survivorsFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	t.survivors = string(text)
 	text, err = fs.ReadFile(fsys, readme)
 	t.readme = string(text)
 	return t, err
@@ -154,6 +166,16 @@ func (t *tree) names() []string {
 	}
 	slices.Sort(all)
 	return all
+}
+
+// row returns the row of a configuration; a zero one if there is none.
+func (t *tree) row(config string) row {
+	for _, r := range t.rows {
+		if r.Config == config {
+			return r
+		}
+	}
+	return row{}
 }
 
 // of returns the rows of one module.

@@ -112,12 +112,14 @@ func (m module) actions() (all []definition) {
 	return all
 }
 
-// code returns TLA+ text without its comments at the ends of lines.
+// code returns TLA+ text without its comments and the lines that are left empty.
 func code(text string) string {
 	var b strings.Builder
 	for l := range strings.Lines(text) {
 		before, _, _ := strings.Cut(l, `\*`)
-		b.WriteString(strings.TrimRight(before, " \n") + "\n")
+		if before = strings.TrimRight(before, " \n"); before != "" {
+			b.WriteString(before + "\n")
+		}
 	}
 	return b.String()
 }

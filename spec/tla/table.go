@@ -10,11 +10,13 @@ import (
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
-// readme holds the table of specifications between two comments.
+// readme holds two tables, each between two comments.
 const (
 	readme     = "README.md"
 	tableBegin = "<!-- specifications, written by go run ./spec/tla table -->\n"
 	tableEnd   = "<!-- /specifications -->"
+	killsBegin = "<!-- mutants, written by make tla-mutate -->\n"
+	killsEnd   = "<!-- /mutants -->"
 )
 
 // table returns the table of specifications, as Markdown.
@@ -60,12 +62,17 @@ func (m module) models() string {
 
 // withTable returns the README's text with the table in it.
 func withTable(text, table string) (string, error) {
-	before, rest, found := strings.Cut(text, tableBegin)
-	_, after, closed := strings.Cut(rest, tableEnd)
+	return between(text, tableBegin, tableEnd, table)
+}
+
+// between returns the text with a table in the place of what is between two marks.
+func between(text, begin, end, table string) (string, error) {
+	before, rest, found := strings.Cut(text, begin)
+	_, after, closed := strings.Cut(rest, end)
 	if !found || !closed {
-		return "", fmt.Errorf("there is no place for the table between %s and %s", strings.TrimSpace(tableBegin), tableEnd)
+		return "", fmt.Errorf("there is no place for the table between %s and %s", strings.TrimSpace(begin), end)
 	}
-	return before + tableBegin + table + tableEnd + after, nil
+	return before + begin + table + end + after, nil
 }
 
 // tabulate writes the table into the README.

@@ -9,8 +9,8 @@
 \* Grain: one action is one operation on what calls share, or one answer of an
 \* endpoint. Quarantine and Slots show that their calls may be one action each.
 \* Left out: time and the steps of a refresh, which ViewRefresh has; request
-\* bodies; Config.Admissions, which is more than there are members here. One
-\* failure sets an endpoint aside, and MaxAside is 100: all of them may be.
+\* bodies; Config.Admissions, which is more than there are members here; and the
+\* ward, which Ward has: MaxAside is 100. One failure sets an endpoint aside.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members
@@ -106,7 +106,7 @@ Forget(c) == /\ Goes(c, "idle")
 \* of this epoch.
 End(h, failure) ==
   LET m == h.member
-      counts == (failure \/ Bug = "BlamesTheEndpoint") /\ h.epoch = epoch[m]
+      counts == (failure \/ Bug = "BlamesTheEndpoint") /\ h.epoch = epoch[m] /\ m \notin removed
   IN /\ used' = [used EXCEPT ![m] = @ - 1]
      /\ closed' = [closed EXCEPT ![m] = IF used[m] = 1 /\ m \in removed THEN @ + 1 ELSE @]
      /\ aside' = IF counts THEN aside \cup {m} ELSE aside
@@ -129,11 +129,11 @@ PickLoad(c) == /\ pc[c] = "load"
                /\ Say("PickLoad", c, 0, "", "")
                /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, to, permit, held, former, answer>>
 
-\* Whom the policy may pick: an untried member, or on a retry after an error, where
-\* there is none, one that neither refused nor answered.
+\* Whom the policy may pick: an untried member, or after an error, where there is
+\* none, one that neither refused nor answered.
 Untried(c) == has[c] \ (IF Bug = "ForgetsTheTried" THEN spent[c] ELSE tried[c])
-GoesBack(c) == attempts[c] > 0 /\ (answer[c] # "busy" \/ Bug = "AsksTheBusyAgain")
-Choices(c) == IF Untried(c) = {} /\ GoesBack(c) THEN has[c] \ spent[c] ELSE Untried(c)
+Choices(c) == IF Untried(c) = {} /\ (answer[c] # "busy" \/ Bug = "ReturnsToTheBusy")
+              THEN has[c] \ (IF Bug = "ReturnsToTheBusy" THEN {} ELSE spent[c]) ELSE Untried(c)
 
 \* Go: (*call).pick, of one of them.
 Pick(c, m) == /\ pc[c] = "pick"
@@ -145,16 +145,16 @@ Pick(c, m) == /\ pc[c] = "pick"
               /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, permit, held, former, answer>>
 
 \* Go: (*call).pick, with nobody left. What came of the last attempt stands, and the
-\* retry that was paid for is given back; without one the call has failed.
+\* retry is given back; without an attempt the call has failed.
 PickNone(c) == /\ pc[c] = "pick"
-               /\ Choices(c) = {}
+               /\ Choices(c) = {} \/ Bug = "OverlooksTheUntried"
+               /\ saved' = IF attempts[c] > 0 /\ Bug # "KeepsTheRetry" THEN saved + 1 ELSE saved
                /\ IF answer[c] = "busy"
                   THEN /\ Goes(c, "body")
                        /\ has' = [has EXCEPT ![c] = {}]
                        /\ UNCHANGED <<safe, tried, spent, attempts, to, permit, held, former, answer>>
                        /\ Say("PickNone", c, 0, "", "response")
                   ELSE Forget(c) /\ Say("PickNone", c, 0, "", "error")
-               /\ saved' = IF attempts[c] > 0 THEN saved + 1 ELSE saved
                /\ UNCHANGED <<world, calls>>
 
 \* Admission refuses: the call picks again without that member.
@@ -168,7 +168,7 @@ Refuse(c, op) == /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
 
 \* Go: (*attempt).enter, the permit.
 Permit(c) == /\ pc[c] = "permit"
-             /\ to[c] \notin aside
+             /\ to[c] \notin aside \/ Bug = "AdmitsAside"
              /\ permit' = [permit EXCEPT ![c] = epoch[to[c]]]
              /\ Goes(c, "begin")
              /\ Say("Permit", c, to[c], "", "")
@@ -197,7 +197,7 @@ Begin(c) == /\ pc[c] = "begin"
 
 \* Go: (*call).leave, of the response before: it was busy, which is a failure.
 Discard(c) == /\ pc[c] = "discard"
-              /\ IF Bug = "KeepsTheFormer" THEN UNCHANGED world ELSE End(former[c], TRUE)
+              /\ IF Bug = "KeepsTheFormer" THEN UNCHANGED world ELSE End(former[c], Bug # "ForgivesTheBusy")
               /\ former' = [former EXCEPT ![c] = None]
               /\ Goes(c, "sent")
               /\ Say("Discard", c, former[c].member, "", "")
@@ -231,8 +231,7 @@ Retry(c) == /\ pc[c] = "over"
             /\ saved > 0
             /\ saved' = saved - 1
             /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
-            /\ spent' = IF answer[c] = "busy" /\ Bug # "AsksTheBusyAgain"
-                        THEN [spent EXCEPT ![c] = @ \cup {to[c]}] ELSE spent
+            /\ spent' = [spent EXCEPT ![c] = IF answer[c] = "busy" THEN @ \cup {to[c]} ELSE @]
             /\ to' = [to EXCEPT ![c] = 0]
             /\ Goes(c, "load")
             /\ Say("Retry", c, to[c], "", "")
@@ -240,7 +239,7 @@ Retry(c) == /\ pc[c] = "over"
 
 \* Go: (*call).end, of a call that is not repeated.
 Stand(c) == /\ pc[c] = "over"
-            /\ ~MayRepeat(c) \/ saved = 0
+            /\ ~MayRepeat(c) \/ saved = 0 \/ Bug = "GivesUpEarly"
             /\ Bug # "WaitsForABudget" \/ saved > 0
             /\ IF answer[c] = "busy"
                THEN /\ Goes(c, "body")
@@ -263,7 +262,7 @@ BodyEnds(c, how) ==
 \* Go: (*Balancer).refresh, with the quarantines that are over by then, or with none.
 Refresh(over) == /\ IF over THEN aside # {} ELSE current # Truth(aside, removed)
                  /\ aside' = IF over THEN {} ELSE aside
-                 /\ current' = Truth(aside', removed)
+                 /\ current' = IF Bug = "PublishesNothing" THEN current ELSE Truth(aside', removed)
                  /\ Say("Refresh", "", 0, IF over THEN "over" ELSE "", "")
                  /\ UNCHANGED <<used, epoch, removed, closed, saved, calls, pc, self>>
 
@@ -271,10 +270,11 @@ Refresh(over) == /\ IF over THEN aside # {} ELSE current # Truth(aside, removed)
 Update(m) == /\ m \notin removed
              /\ Cardinality(removed) < Removals
              /\ removed' = removed \cup {m}
-             /\ current' = Truth(aside, removed')
+             /\ aside' = IF Bug = "KeepsTheQuarantine" THEN aside ELSE aside \ {m}
+             /\ current' = Truth(aside', removed')
              /\ closed' = [closed EXCEPT ![m] = IF used[m] = 0 \/ Bug = "ClosesAtOnce" THEN @ + 1 ELSE @]
              /\ Say("Update", "", m, "", "")
-             /\ UNCHANGED <<used, aside, epoch, saved, calls, pc, self>>
+             /\ UNCHANGED <<used, epoch, saved, calls, pc, self>>
 
 \* World: nothing happens any more.
 Rest == /\ calls = 0
@@ -332,8 +332,35 @@ RetriesGoElsewhere ==
 
 \* Claim: A retry goes back to an endpoint that was tried only after an error, and
 \* never to one that answered.
-GoesBackOnlyAfterAnError ==
-  [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in tried[c] => answer[c] # "busy" /\ to'[c] \notin spent[c]]_vars
+RetriesNobodyThatAnswered ==
+  [][\A c \in Callers : /\ pc[c] = "pick" /\ to'[c] \in tried[c] => answer[c] # "busy" /\ to'[c] \notin spent[c]
+                        /\ last'.op = "Retry" /\ last'.by = c /\ answer[c] = "busy" => to[c] \in spent'[c]]_vars
+
+\* A call ends only when it may go on no more, or nobody is left to go to.
+GoesOnWhileItMay ==
+  [][\A c \in Callers : last'.by = c =>
+       /\ last'.op = "Stand" => ~MayRepeat(c) \/ saved = 0
+       /\ last'.op = "PickNone" => has[c] \subseteq tried[c]]_vars
+
+\* Claim: An endpoint that is set aside gets no new call until its backoff is over,
+\* and then comes back by itself.
+AdmitsNobodyAside == [][\A c \in Callers : pc[c] = "permit" /\ pc'[c] = "begin" => to[c] \notin aside]_vars
+
+\* A response that was worth repeating counts against the endpoint that gave it.
+BusyIsAFailure ==
+  [][\A c \in Callers : last'.op = "Discard" /\ last'.by = c =>
+       LET h == former[c]
+       IN h.epoch = epoch[h.member] /\ h.member \notin removed => h.member \in aside']_vars
+
+\* Whatever is published is the truth at that moment.
+PublishesTheTruth == [][last'.op \in {"Refresh", "Update"} => current' = Truth(aside', removed')]_vars
+
+\* A removed member is in no quarantine any more.
+RemovedIsNotAside == aside \cap removed = {}
+
+\* A retry for which nobody was found is given back.
+UnusedRetriesComeBack ==
+  [][\A c \in Callers : last'.op = "PickNone" /\ last'.by = c /\ attempts[c] > 0 => saved' = saved + 1]_vars
 
 \* Claim: A request that is not idempotent is sent again only if nothing of it was
 \* sent.
@@ -352,7 +379,7 @@ CancellationBlamesNobody == [][last'.arg = "cancelled" => UNCHANGED <<aside, epo
 
 \* Claim: A Balancer closes an Endpoint once, after it was removed and its last
 \* call has ended.
-ClosesOnceAndLast == \A m \in Members : closed[m] <= 1 /\ (closed[m] = 1 => m \in removed /\ used[m] = 0)
+ClosesOnceAndLast == \A m \in Members : closed[m] = IF m \in removed /\ used[m] = 0 THEN 1 ELSE 0
 
 \* Claim: Every call returns a response or a CallError.
 EveryCallEnds == \A c \in Callers : pc[c] # "idle" ~> pc[c] = "idle"

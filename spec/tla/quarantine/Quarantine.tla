@@ -2,9 +2,9 @@
 \* Models: an endpoint set aside after failures in a row, and its return.
 \* Go: pkg/dispatch/quarantine.go Quarantine, Permit.
 \* Grain: one action is one call, because each is one critical section.
-\* Left out: QuarantineConfig.Off, and the ward and Retire, which tests and
-\* models have. Time is what has passed since the endpoint was set aside, in ticks; the
-\* clock stands still while it does not matter.
+\* Left out: QuarantineConfig.Off, and the ward with the end of a removed endpoint,
+\* which Ward has. Time is what has passed since the endpoint was
+\* set aside, in ticks; the clock stands still while it does not matter.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS Calls,      \* permits that may be out at once
@@ -75,7 +75,7 @@ AdmitRefused(c) == /\ permit[c] = -1
 
 Stale(c) == permit[c] # epoch /\ Bug # "IgnoresEpoch"
 Observed(outcome) == outcome # "cancelled" \/ Bug = "CountsCancelled"
-Enough == failures + 1 >= Failures \/ rounds > 0
+Enough == failures + 1 >= Failures
 
 \* Go: (*Quarantine).Report, of a result that says nothing.
 ReportIgnored(c, outcome) == /\ permit[c] # -1

@@ -191,8 +191,9 @@ HoldsUntilRelease ==
 IdleOnce == idle <= 1
 IdleOnlyWithoutCalls == [][idle' > idle => state = "removed" /\ Held = {}]_vars
 
-\* The same, as what happens in the end. Calls that Begin refuses can keep it off
-\* for as long as they overlap without a gap; so it is promised once they stop.
+\* The same, as what happens in the end. Refused calls that overlapped without a gap
+\* would keep the idle function off for as long, as the documentation of Slots says;
+\* so it is promised once they stop.
 IdleInTheEnd == <>[](\A c \in Callers : call[c] # "Begin") => (state = "removed" ~> idle = 1)
 
 \* Claim: Remove is final: Drain and Resume after it change nothing.

@@ -41,6 +41,8 @@ type Result struct {
 	Complaints []string
 	// Trace is the behaviour that leads to the violation, as TLC prints it.
 	Trace string
+	// Said is all that it printed.
+	Said string
 	// Dot is the dumped state graph, if one was asked for.
 	Dot  string
 	Took time.Duration

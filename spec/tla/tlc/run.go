@@ -19,6 +19,8 @@ type Job struct {
 	Jar string
 	// Module is the text of the module, and Name its name.
 	Name, Module string
+	// Beside holds the texts of further modules, by name.
+	Beside map[string]string
 	// Config is the text of the configuration.
 	Config string
 	// Dump makes the result hold the state graph.
@@ -36,7 +38,11 @@ func Run(ctx context.Context, job Job) (Result, error) {
 		return Result{}, err
 	}
 	defer os.RemoveAll(folder)
-	for name, text := range map[string]string{job.Name + ".tla": job.Module, job.Name + ".cfg": job.Config} {
+	files := map[string]string{job.Name + ".tla": job.Module, job.Name + ".cfg": job.Config}
+	for name, text := range job.Beside {
+		files[name+".tla"] = text
+	}
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			return Result{}, err
 		}
@@ -69,7 +75,7 @@ func Run(ctx context.Context, job Job) (Result, error) {
 		return Result{}, fmt.Errorf("tlc: %w", err)
 	}
 	result := Read(said.String(), command.ProcessState.ExitCode())
-	result.Took = took
+	result.Took, result.Said = took, said.String()
 	if job.Dump {
 		dot, err := os.ReadFile(graph)
 		if err != nil {

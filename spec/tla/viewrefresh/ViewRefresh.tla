@@ -10,8 +10,8 @@
 \* quarantine of one member, its slots, the published pointer, the kick. Unlocking
 \* belongs to the action before it. The calls on a quarantine and on slots are one
 \* action each, because Quarantine and Slots show that they may be.
-\* Left out: joining and leaving members, Close, retries, load, and why a policy
-\* takes one eligible member and not another.
+\* Left out: joining and leaving members, Close, retries, load, ObserveState, why a policy
+\* takes one eligible member and not another, and the ward, which Ward has: MaxAside is 100.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members; they are numbered in the order of the list
@@ -149,7 +149,7 @@ PrepareRefused == /\ stage = "prepare"
 
 \* Go: (*Balancer).refresh, the store that publishes.
 RefreshPublish == /\ stage = "publish" /\ lock = "control"
-                  /\ current' = view
+                  /\ current' = IF Bug = "PublishesTheOld" THEN current ELSE view
                   /\ control' = "waiting"
                   /\ Unlock
                   /\ Say("RefreshPublish", "control", 0, "published")
@@ -160,7 +160,7 @@ SetStatusLock(m, s) == /\ lock = ""
                        /\ budget.changes > 0
                        /\ status[m] # s
                        /\ budget' = [budget EXCEPT !.changes = @ - 1]
-                       /\ lock' = "operator" /\ stage' = "sample"
+                       /\ lock' = "operator" /\ stage' = IF Bug = "SkipsTheSample" THEN "prepare" ELSE "sample"
                        /\ target' = [member |-> m, status |-> s]
                        /\ barred' = IF s = "ready" THEN [c \in Callers |-> barred[c] \ {m}] ELSE barred
                        /\ Say("SetStatusLock", "operator", m, s)
@@ -247,7 +247,7 @@ EndSetsAside(c) == /\ pc[c] = "work"
                    /\ budget' = [budget EXCEPT !.failures = @ - 1]
                    /\ LET m == choice[c]
                       IN /\ aside' = [aside EXCEPT ![m] = TRUE]
-                         /\ over' = [over EXCEPT ![m] = FALSE]
+                         /\ over' = [over EXCEPT ![m] = Bug = "NoTimeAside"]
                          /\ stale' = [d \in Callers |-> stale[d] \/ (d # c /\ choice[d] = m /\ pc[d] \in {"begin", "work"})]
                          /\ Say("EndSetsAside", c, m, "")
                    /\ pc' = [pc EXCEPT ![c] = "poke"]
@@ -312,6 +312,16 @@ AdmitsNoneAside == [][\A c \in Callers : pc[c] = "permit" /\ pc'[c] = "begin" =>
 \* Update returned.
 NoCallAfterDraining == \A c \in Callers : pc[c] = "work" => choice[c] \notin barred[c]
 
+\* What is published is what was sampled.
+PublishesWhatItSampled == [][last'.res = "published" => current' = view]_vars
+
+\* A picker that is behind is going to be looked at.
+BehindIsNoticed ==
+  lock = "" /\ current # Truth => kick \/ timer \/ control # "waiting" \/ \E c \in Callers : pc[c] = "poke"
+
+\* Whoever is set aside has all of its time before it.
+SetAsideForATime == [][\A m \in Members : ~aside[m] /\ aside'[m] => ~over'[m]]_vars
+
 \* What is published was sampled after the last change of status.
 PublishesNobodyDrained == lock = "" => \A m \in Members : current[m] => open[m]
 
@@ -328,5 +338,6 @@ Witness_RefusedBySlots == last.res # "draining" \/ last.op # "Begin"
 Witness_WorksWhileDraining == \A c \in Callers : pc[c] = "work" => open[choice[c]]
 Witness_StaleFailure == \A c \in Callers : ~stale[c]
 Witness_NobodyEligible == last.op # "PickNone"
+Witness_BarredFromDraining == \A c \in Callers : barred[c] = {}
 Witness_RefusedWhileBehind == ~(last.op = "PrepareRefused" /\ current # Truth)
 =============================================================================
