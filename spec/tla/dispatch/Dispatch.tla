@@ -37,8 +37,9 @@ VARIABLES used,     \* per member: slots taken
           calls,    \* calls left to begin
           pc,       \* per caller: what it does next
           safe,     \* per caller: the request is idempotent
-          tried,    \* per caller: members sent to or refused
-          spent,    \* per caller: members that admission refused or that answered
+          sent,     \* per caller: members that earlier attempts were sent to
+          answered, \* per caller: those of them that answered
+          refused,  \* per caller: members that refused admission to this attempt
           attempts, \* per caller: attempts admitted
           has,      \* per caller: the eligible members of the picker it loaded
           to,       \* per caller: the member it picked or sent to last, 0 for none
@@ -49,7 +50,7 @@ VARIABLES used,     \* per member: slots taken
           last      \* the last step: operation, who, arguments, result once the call has ended
 
 world == <<used, aside, epoch, removed, closed, current>>
-self == <<safe, tried, spent, attempts, has, to, permit, held, former, answer>>
+self == <<safe, sent, answered, refused, attempts, has, to, permit, held, former, answer>>
 state == <<world, saved, calls, pc, self>> \* what steps depend on: a VIEW for big bounds
 vars == <<state, last>>
 
@@ -59,8 +60,7 @@ Answers == {"served", "busy", "failed", "unsent", "cancelled", "panic"}
 TypeOK == /\ used \in [Members -> 0..(2 * Cardinality(Callers))]
           /\ {aside, removed, current} \subseteq SUBSET Members
           /\ pc \in [Callers -> {"idle", "load", "pick", "permit", "begin", "discard", "sent", "over", "body"}]
-          /\ tried \in [Callers -> SUBSET Members]
-          /\ spent \in [Callers -> SUBSET Members]
+          /\ {sent, answered, refused} \subseteq [Callers -> SUBSET Members]
           /\ attempts \in [Callers -> 0..Attempts]
           /\ to \in [Callers -> 0..N]
           /\ answer \in [Callers -> Answers \cup {""}]
@@ -77,8 +77,9 @@ Init == /\ used = [m \in Members |-> 0]
         /\ saved = Burst /\ calls = Calls
         /\ pc = [c \in Callers |-> "idle"]
         /\ safe = [c \in Callers |-> FALSE]
-        /\ tried = [c \in Callers |-> {}]
-        /\ spent = [c \in Callers |-> {}]
+        /\ sent = [c \in Callers |-> {}]
+        /\ answered = [c \in Callers |-> {}]
+        /\ refused = [c \in Callers |-> {}]
         /\ attempts = [c \in Callers |-> 0]
         /\ has = [c \in Callers |-> {}]
         /\ to = [c \in Callers |-> 0]
@@ -91,8 +92,9 @@ Init == /\ used = [m \in Members |-> 0]
 \* The call is over and leaves nothing behind.
 Forget(c) == /\ Goes(c, "idle")
              /\ safe' = [safe EXCEPT ![c] = FALSE]
-             /\ tried' = [tried EXCEPT ![c] = {}]
-             /\ spent' = [spent EXCEPT ![c] = {}]
+             /\ sent' = [sent EXCEPT ![c] = {}]
+             /\ answered' = [answered EXCEPT ![c] = {}]
+             /\ refused' = [refused EXCEPT ![c] = {}]
              /\ attempts' = [attempts EXCEPT ![c] = 0]
              /\ has' = [has EXCEPT ![c] = {}]
              /\ to' = [to EXCEPT ![c] = 0]
@@ -120,20 +122,24 @@ Call(c, s) == /\ pc[c] = "idle"
               /\ safe' = [safe EXCEPT ![c] = s]
               /\ Goes(c, "load")
               /\ Say("Call", c, 0, IF s THEN "idempotent" ELSE "once", "")
-              /\ UNCHANGED <<world, saved, tried, spent, attempts, has, to, permit, held, former, answer>>
+              /\ UNCHANGED <<world, saved, sent, answered, refused, attempts, has, to, permit, held, former, answer>>
 
 \* Go: (*call).pick, the load of the picker.
 PickLoad(c) == /\ pc[c] = "load"
                /\ has' = [has EXCEPT ![c] = current]
                /\ Goes(c, "pick")
                /\ Say("PickLoad", c, 0, "", "")
-               /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, to, permit, held, former, answer>>
+               /\ UNCHANGED <<world, saved, calls, safe, sent, answered, refused, attempts, to, permit, held, former, answer>>
+
+\* What an attempt passes over: Tried at first, Spent after an error.
+Tried(c) == sent[c] \cup refused[c]
+Spent(c) == answered[c] \cup refused[c]
 
 \* Whom the policy may pick: an untried member, or after an error, where there is
 \* none, one that neither refused nor answered.
-Untried(c) == has[c] \ (IF Bug = "ForgetsTheTried" THEN spent[c] ELSE tried[c])
+Untried(c) == has[c] \ (IF Bug = "ForgetsTheTried" THEN Spent(c) ELSE Tried(c))
 Choices(c) == IF Untried(c) = {} /\ (answer[c] # "busy" \/ Bug = "ReturnsToTheBusy")
-              THEN has[c] \ (IF Bug = "ReturnsToTheBusy" THEN {} ELSE spent[c]) ELSE Untried(c)
+              THEN has[c] \ (IF Bug = "ReturnsToTheBusy" THEN {} ELSE Spent(c)) ELSE Untried(c)
 
 \* Go: (*call).pick, of one of them.
 Pick(c, m) == /\ pc[c] = "pick"
@@ -142,7 +148,7 @@ Pick(c, m) == /\ pc[c] = "pick"
               /\ has' = [has EXCEPT ![c] = {}]
               /\ Goes(c, "permit")
               /\ Say("Pick", c, m, "", "")
-              /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, permit, held, former, answer>>
+              /\ UNCHANGED <<world, saved, calls, safe, sent, answered, refused, attempts, permit, held, former, answer>>
 
 \* Go: (*call).pick, with nobody left. What came of the last attempt stands, and the
 \* retry is given back; without an attempt the call has failed.
@@ -152,19 +158,18 @@ PickNone(c) == /\ pc[c] = "pick"
                /\ IF answer[c] = "busy"
                   THEN /\ Goes(c, "body")
                        /\ has' = [has EXCEPT ![c] = {}]
-                       /\ UNCHANGED <<safe, tried, spent, attempts, to, permit, held, former, answer>>
+                       /\ UNCHANGED <<safe, sent, answered, refused, attempts, to, permit, held, former, answer>>
                        /\ Say("PickNone", c, 0, "", "response")
                   ELSE Forget(c) /\ Say("PickNone", c, 0, "", "error")
                /\ UNCHANGED <<world, calls>>
 
 \* Admission refuses: the call picks again without that member.
-Refuse(c, op) == /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
-                 /\ spent' = [spent EXCEPT ![c] = @ \cup {to[c]}]
+Refuse(c, op) == /\ refused' = [refused EXCEPT ![c] = @ \cup {to[c]}]
                  /\ to' = [to EXCEPT ![c] = 0]
                  /\ permit' = [permit EXCEPT ![c] = 0]
                  /\ Goes(c, "load")
                  /\ Say(op, c, to[c], "", "")
-                 /\ UNCHANGED <<world, saved, calls, safe, attempts, has, held, former, answer>>
+                 /\ UNCHANGED <<world, saved, calls, safe, sent, answered, attempts, has, held, former, answer>>
 
 \* Go: (*attempt).enter, the permit.
 Permit(c) == /\ pc[c] = "permit"
@@ -172,7 +177,7 @@ Permit(c) == /\ pc[c] = "permit"
              /\ permit' = [permit EXCEPT ![c] = epoch[to[c]]]
              /\ Goes(c, "begin")
              /\ Say("Permit", c, to[c], "", "")
-             /\ UNCHANGED <<world, saved, calls, safe, tried, spent, attempts, has, to, held, former, answer>>
+             /\ UNCHANGED <<world, saved, calls, safe, sent, answered, refused, attempts, has, to, held, former, answer>>
 
 \* Go: (*attempt).enter, the permit that is refused.
 PermitRefused(c) == /\ pc[c] = "permit"
@@ -193,7 +198,7 @@ Begin(c) == /\ pc[c] = "begin"
             /\ answer' = [answer EXCEPT ![c] = ""]
             /\ Goes(c, IF held[c] = None THEN "sent" ELSE "discard")
             /\ Say("Begin", c, to[c], "", "")
-            /\ UNCHANGED <<aside, epoch, removed, closed, current, saved, calls, safe, tried, spent, has, to>>
+            /\ UNCHANGED <<aside, epoch, removed, closed, current, saved, calls, safe, sent, answered, refused, has, to>>
 
 \* Go: (*call).leave, of the response before: it was busy, which is a failure.
 Discard(c) == /\ pc[c] = "discard"
@@ -201,7 +206,7 @@ Discard(c) == /\ pc[c] = "discard"
               /\ former' = [former EXCEPT ![c] = None]
               /\ Goes(c, "sent")
               /\ Say("Discard", c, former[c].member, "", "")
-              /\ UNCHANGED <<saved, calls, safe, tried, spent, attempts, has, to, permit, held, answer>>
+              /\ UNCHANGED <<saved, calls, safe, sent, answered, refused, attempts, has, to, permit, held, answer>>
 
 \* Go: (*attempt).enter, the slot that is refused.
 BeginRefused(c) == /\ pc[c] = "begin"
@@ -218,7 +223,7 @@ Answer(c, a) ==
      ELSE End(held[c], a # "cancelled") /\ held' = [held EXCEPT ![c] = None]
   /\ Goes(c, IF a = "served" THEN "body" ELSE "over")
   /\ Say("Answer", c, to[c], a, IF a = "served" THEN "response" ELSE "")
-  /\ UNCHANGED <<saved, calls, safe, tried, spent, attempts, has, to, permit, former>>
+  /\ UNCHANGED <<saved, calls, safe, sent, answered, refused, attempts, has, to, permit, former>>
 
 \* Whether the call may go on with another endpoint.
 MayRepeat(c) == /\ answer[c] \in {"busy", "failed", "unsent"}
@@ -230,8 +235,9 @@ Retry(c) == /\ pc[c] = "over"
             /\ MayRepeat(c)
             /\ saved > 0
             /\ saved' = saved - 1
-            /\ tried' = [tried EXCEPT ![c] = @ \cup {to[c]}]
-            /\ spent' = [spent EXCEPT ![c] = IF answer[c] = "busy" THEN @ \cup {to[c]} ELSE @]
+            /\ sent' = [sent EXCEPT ![c] = @ \cup {to[c]}]
+            /\ answered' = [answered EXCEPT ![c] = IF answer[c] = "busy" THEN @ \cup {to[c]} ELSE @]
+            /\ refused' = IF Bug = "RemembersRefusals" THEN refused ELSE [refused EXCEPT ![c] = {}]
             /\ to' = [to EXCEPT ![c] = 0]
             /\ Goes(c, "load")
             /\ Say("Retry", c, to[c], "", "")
@@ -328,19 +334,22 @@ NeverOverLimit == Limit # 0 => \A m \in Members : used[m] <= Limit
 \* Claim: A retry goes to an endpoint that was not tried while an eligible one is
 \* left.
 RetriesGoElsewhere ==
-  [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in tried[c] => attempts[c] > 0 /\ has[c] \subseteq tried[c]]_vars
+  [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in Tried(c) => attempts[c] > 0 /\ has[c] \subseteq Tried(c)]_vars
 
 \* Claim: A retry goes back to an endpoint that was tried only after an error, and
 \* never to one that answered.
 RetriesNobodyThatAnswered ==
-  [][\A c \in Callers : /\ pc[c] = "pick" /\ to'[c] \in tried[c] => answer[c] # "busy" /\ to'[c] \notin spent[c]
-                        /\ last'.op = "Retry" /\ last'.by = c /\ answer[c] = "busy" => to[c] \in spent'[c]]_vars
+  [][\A c \in Callers : /\ pc[c] = "pick" /\ to'[c] \in Tried(c) => answer[c] # "busy" /\ to'[c] \notin Spent(c)
+                        /\ last'.op = "Retry" /\ last'.by = c /\ answer[c] = "busy" => to[c] \in answered'[c]]_vars
 
 \* A call ends only when it may go on no more, or nobody is left to go to.
 GoesOnWhileItMay ==
   [][\A c \in Callers : last'.by = c =>
        /\ last'.op = "Stand" => ~MayRepeat(c) \/ saved = 0
-       /\ last'.op = "PickNone" => has[c] \subseteq tried[c]]_vars
+       /\ last'.op = "PickNone" => has[c] \subseteq Tried(c)]_vars
+
+\* Who refused an earlier attempt may admit this one.
+RetriesForgetRefusals == [][\A c \in Callers : last'.op = "Retry" /\ last'.by = c => refused'[c] = {}]_vars
 
 \* Claim: An endpoint that is set aside gets no new call until its backoff is over,
 \* and then comes back by itself.
@@ -384,8 +393,8 @@ ClosesOnceAndLast == \A m \in Members : closed[m] = IF m \in removed /\ used[m] 
 \* Claim: Every call returns a response or a CallError.
 EveryCallEnds == \A c \in Callers : pc[c] # "idle" ~> pc[c] = "idle"
 -----------------------------------------------------------------------------
-Witness_RetriesAnother == \A c \in Callers : ~(attempts[c] = 2 /\ held[c] # None /\ tried[c] = {3 - held[c].member})
-Witness_RetriesTheSame == \A c \in Callers : ~(attempts[c] = 2 /\ held[c].member \in tried[c])
+Witness_RetriesAnother == \A c \in Callers : ~(attempts[c] = 2 /\ held[c] # None /\ Tried(c) = {3 - held[c].member})
+Witness_RetriesTheSame == \A c \in Callers : ~(attempts[c] = 2 /\ held[c].member \in Tried(c))
 Witness_RefusedAtCapacity == last.op # "BeginRefused"
 Witness_RefusedBehind == last.op # "PermitRefused"
 Witness_NobodyLeft == ~(last.op = "PickNone" /\ last.res = "error")

@@ -319,8 +319,11 @@ PublishesWhatItSampled == [][last'.res = "published" => current' = view]_vars
 BehindIsNoticed ==
   lock = "" /\ current # Truth => kick \/ timer \/ control # "waiting" \/ \E c \in Callers : pc[c] = "poke"
 
-\* Whoever is set aside has all of its time before it.
-SetAsideForATime == [][\A m \in Members : ~aside[m] /\ aside'[m] => ~over'[m]]_vars
+\* Whoever is set aside, by a call that it had, has all of its time before it, and
+\* nothing but time ends that.
+SetAsideForATime ==
+  [][\A m \in Members : /\ ~aside[m] /\ aside'[m] => ~over'[m] /\ \E c \in Callers : pc[c] = "work" /\ choice[c] = m
+                        /\ ~over[m] /\ over'[m] => last'.op = "TimeOver"]_vars
 
 \* What is published was sampled after the last change of status.
 PublishesNobodyDrained == lock = "" => \A m \in Members : current[m] => open[m]
