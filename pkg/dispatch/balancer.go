@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -56,7 +57,8 @@ type Balancer struct {
 	mu syncx.Mutex // serialises changes
 	// Guarded by mu.
 	members      []*member
-	leaving      []*member // removed, and perhaps not closed yet
+	lives        discovery.Incarnations[*life]
+	leaving      []*life // removed, and perhaps not closed yet
 	incarnations uint64
 	publishErr   error
 	untold       []EndpointState // changes that ObserveState was not told of
