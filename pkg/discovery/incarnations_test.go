@@ -213,7 +213,10 @@ func TestIncarnations_FollowADirectory(t *testing.T) {
 		want string
 	}{
 		{"two join", func() error { _, err := s.Reconcile(entries("a", "b")); return err }, "[1 2] []"},
-		{"the same, fetched anew", func() error { _, err := s.Reconcile([]discovery.Entry[int]{{ID: "b", Value: 1}, {ID: "a"}}); return err }, "[1 2] []"},
+		{"the same, fetched anew", func() error {
+			_, err := s.Reconcile([]discovery.Entry[int]{{ID: "b", Value: 1}, {ID: "a"}})
+			return err
+		}, "[1 2] []"},
 		{"another value", func() error { _, err := s.Upsert("a", 77); return err }, "[1 2] []"},
 		{"one drains", func() error { _, err := s.Remove("a"); return err }, "[1 2] []"},
 		{"and leaves", func() error { _, err := d.FinishDrain("a", 0); return err }, "[2] [1]"},

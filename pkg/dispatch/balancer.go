@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"net/http"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
@@ -35,6 +36,15 @@ import (
 //   - A panic of a callback or a policy during a call leaves no slot held.
 //   - ObserveState is told of every endpoint whose Reason a publication changed, in the order of publications.
 //   - ObserveState never runs beside itself, holds no lock, and may call every method of the Balancer.
+//   - A Balancer that follows a Directory has the members and incarnations of its newest snapshot, and one Endpoint for each incarnation.
+//   - What Describe says of a new value takes effect without another Endpoint.
+//   - A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
+//   - A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
+//   - A snapshot that cannot be taken leaves the last good picker serving, and is tried again without a newer one.
+//   - What was connected for a snapshot that cannot be taken is closed.
+//   - Of several snapshots that came meanwhile only the newest is taken.
+//   - A Directory that is closed leaves its last snapshot serving; with FailClosed every call and change is refused.
+//   - Update is refused while the Balancer follows a Directory.
 //   - Close ends the Balancer's goroutine; calls in flight go on.
 //
 // # Cost
@@ -54,16 +64,22 @@ type Balancer struct {
 	chance  *poise.Generator // jitter; nil draws from the runtime
 	current syncx.Pointer[published]
 
+	// lives are those of the members. Only Update changes them, under mu, or, where
+	// there is a directory, only the Balancer's goroutine.
+	lives discovery.Incarnations[*life]
+
 	mu syncx.Mutex // serialises changes
 	// Guarded by mu.
 	members      []*member
-	lives        discovery.Incarnations[*life]
 	leaving      []*life // removed, and perhaps not closed yet
 	incarnations uint64
 	publishErr   error
 	untold       []EndpointState // changes that ObserveState was not told of
 	telling      bool            // somebody tells it
-	tellsItself  bool            // the Balancer's goroutine tells it
+	outside      bool            // the Balancer's goroutine is in a function of the caller
+	followErr    error
+
+	following following
 
 	kick chan struct{} // a quarantine has changed
 	stop chan struct{} // closed by Close
@@ -78,7 +94,21 @@ func (b *Balancer) load() *published {
 	return &neverOpen
 }
 
-// New returns a Balancer over cfg.Members, or a [poise.FieldError].
+// refuses returns why nothing may be called or changed; nil if it may.
+func (b *Balancer) refuses(current *published) error {
+	switch {
+	case current.closed:
+		return ErrClosed
+	case b.cfg.Membership != nil && b.cfg.Membership.directory.failed():
+		return ErrDirectoryClosed
+	default:
+		return nil
+	}
+}
+
+// New returns a Balancer over cfg.Members, or a [poise.FieldError]. Over a
+// cfg.Membership it waits for nobody to join, and a snapshot that it cannot take
+// is tried again.
 func New(cfg Config) (*Balancer, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -104,18 +134,27 @@ func New(cfg Config) (*Balancer, error) {
 		b.chance = poise.NewGenerator(cfg.Seed)
 	}
 	b.current.Store(&published{})
-	if err := b.Update(cfg.Members); err != nil {
+	if cfg.Membership != nil {
+		err = b.open(time.Now())
+	} else {
+		err = b.Update(cfg.Members)
+	}
+	if err != nil {
 		return nil, err
 	}
 	go b.control()
 	return b, nil
 }
 
-// PublishError returns why the last change of health could not be published, or
-// nil. The last good picker serves meanwhile, and publication is tried again.
+// PublishError returns why the newest snapshot of the directory could not be taken,
+// or the last change of health not be published, or nil. The last good picker serves
+// meanwhile, and publication is tried again.
 func (b *Balancer) PublishError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.followErr != nil {
+		return b.followErr
+	}
 	return b.publishErr
 }
 
@@ -131,7 +170,7 @@ func (b *Balancer) CloseIdleConnections() {
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
 // when its last call has ended. It waits for the Balancer's goroutine to end, but
-// for one that tells Config.ObserveState. A second Close does nothing.
+// for one that is in ObserveState, Connect or Describe. A second Close does nothing.
 func (b *Balancer) Close() error {
 	b.mu.Lock()
 	closed := b.load().closed
@@ -141,8 +180,8 @@ func (b *Balancer) Close() error {
 		b.publish(&published{closed: true})
 		close(b.stop)
 	}
-	// ObserveState may call Close on the goroutine that Close would wait for.
-	wait := b.done != nil && !b.tellsItself
+	// Such a function may call Close on the goroutine that Close would wait for.
+	wait := b.done != nil && !b.outside
 	b.mu.Unlock()
 	if !closed {
 		for _, m := range members {

@@ -88,6 +88,7 @@ func (b *Balancer) poke() {
 // over.
 func (b *Balancer) control() {
 	defer close(b.done)
+	defer b.watch()()
 	timer := time.NewTimer(publishAgain)
 	timer.Stop()
 	defer timer.Stop()
@@ -98,38 +99,61 @@ func (b *Balancer) control() {
 		case <-b.kick:
 		case <-timer.C:
 		}
-		wait := b.refresh(time.Now())
-		if wait > 0 {
+		if wait := b.refresh(time.Now()); wait > 0 {
 			timer.Reset(wait)
 		}
 		b.tell(true)
 	}
 }
 
-// refresh ends the quarantines that are over, publishes, and returns when to look
-// again; 0 for not before the next poke.
+// refresh takes what is new in the directory and in the quarantines, publishes, and
+// returns when to look again; 0 for not before the next poke.
 func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
+	if b.load().closed {
+		return 0
+	}
+	wait = b.comeBack(now)
+	taken, again := b.follow(now)
+	if !taken {
+		wait = sooner(wait, b.republish())
+	}
+	return sooner(sooner(wait, again), b.finishDrains(now))
+}
+
+// sooner returns the shorter of two times to wait, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// comeBack ends the quarantines that are over, and returns when the next one is.
+func (b *Balancer) comeBack(now time.Time) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.members {
+		if b.ward.overfull() { // a change has left too few who serve
+			m.quarantine.release()
+		}
+		wait = sooner(wait, m.quarantine.Return(now))
+	}
+	return wait
+}
+
+// republish publishes the members as they are now, and returns when to try again
+// if that fails.
+func (b *Balancer) republish() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.load().closed {
 		return 0
 	}
-	for _, m := range b.members {
-		if b.ward.overfull() { // Update has left too few who serve
-			m.quarantine.release()
-		}
-		if left := m.quarantine.Return(now); left > 0 && (wait == 0 || left < wait) {
-			wait = left
-		}
-	}
 	next, err := b.prepare(b.members)
 	if err != nil {
 		b.publishErr = err
-		if wait == 0 || wait > publishAgain {
-			wait = publishAgain
-		}
-		return wait
+		return publishAgain
 	}
 	b.publish(next)
-	return wait
+	return 0
 }

@@ -14,6 +14,7 @@ import (
 type member struct {
 	Member
 	*life
+	drains bool // the directory says so, and nobody's word is above that
 }
 
 // life is what one incarnation of an endpoint keeps as long as it lasts.
@@ -33,10 +34,14 @@ type life struct {
 // status returns the operator's word, or what the list says where there is none.
 // Requires Balancer.mu.
 func (m *member) status() poise.Status {
-	if m.said != poise.Ready {
+	switch {
+	case m.drains:
+		return poise.Draining
+	case m.said != poise.Ready:
 		return m.said
+	default:
+		return m.Status
 	}
-	return m.Status
 }
 
 // Sample returns the member as policies see it. Requires Balancer.mu.
@@ -67,8 +72,11 @@ func (b *Balancer) Update(list []Member) error {
 func (b *Balancer) update(list []Member) (ended []*life, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.load().closed {
+	switch {
+	case b.load().closed:
 		return nil, ErrClosed
+	case b.cfg.Membership != nil:
+		return nil, ErrFollowing
 	}
 	numbers, last, err := b.number(list)
 	if err != nil {
@@ -79,7 +87,7 @@ func (b *Balancer) update(list []Member) (ended []*life, err error) {
 	}, func(lives []*life) error {
 		members := make([]*member, len(list))
 		for i, l := range lives {
-			members[i] = &member{list[i], l}
+			members[i] = &member{Member: list[i], life: l}
 		}
 		return b.install(members)
 	})
@@ -178,8 +186,8 @@ func remove(ended []*life) {
 
 // owner is the identity that an Endpoint value belongs to.
 type owner struct {
-	id      string
-	leaving bool // it was removed, and its life has not ended
+	id    string
+	alone bool // no other life may have it, not even of the same identity
 }
 
 // owners returns whose the Endpoint values are. Requires mu.
@@ -208,7 +216,7 @@ func checkEndpoint(spec Member, owners map[Endpoint]owner) *poise.FieldError {
 	case !reflect.ValueOf(spec.Endpoint).Comparable():
 		return refuse(fmt.Sprintf("%T", spec.Endpoint), ErrNotComparable)
 	}
-	if of, used := owners[spec.Endpoint]; used && (of.leaving || of.id != spec.ID) {
+	if of, used := owners[spec.Endpoint]; used && (of.alone || of.id != spec.ID) {
 		return refuse(of.id, ErrSharedEndpoint)
 	}
 	return nil
@@ -237,8 +245,8 @@ func (b *Balancer) SetStatus(id string, status poise.Status) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.load().closed {
-		return ErrClosed
+	if err := b.refuses(b.load()); err != nil {
+		return err
 	}
 	at := slices.IndexFunc(b.members, func(m *member) bool { return m.ID == id })
 	if at < 0 {

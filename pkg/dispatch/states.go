@@ -59,8 +59,16 @@ func (b *Balancer) tell(itself bool) {
 	if b.telling {
 		return
 	}
-	b.telling, b.tellsItself = true, itself
-	defer func() { b.telling, b.tellsItself = false, false }()
+	b.telling = true
+	if itself {
+		b.outside = true
+	}
+	defer func() {
+		b.telling = false
+		if itself {
+			b.outside = false
+		}
+	}()
 	for len(b.untold) > 0 {
 		state := b.untold[0]
 		b.untold = b.untold[1:]
