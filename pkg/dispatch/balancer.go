@@ -1,7 +1,9 @@
 package dispatch
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -63,9 +65,11 @@ type Balancer struct {
 	telling      bool            // somebody tells it
 	tellsItself  bool            // the Balancer's goroutine tells it
 
-	kick chan struct{} // a quarantine has changed
-	stop chan struct{} // closed by Close
-	done chan struct{} // closed when the goroutine has ended
+	kick  syncx.Pointer[syncx.Event] // fired by poke; each one wakes the goroutine once
+	timer *time.Timer                // pokes when a time aside is over
+	open  context.Context            // ended by Close
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the goroutine has ended
 }
 
 // load returns what calls read. A Balancer that New did not make is as if closed.
@@ -94,10 +98,10 @@ func New(cfg Config) (*Balancer, error) {
 		cfg:    cfg,
 		budget: budget,
 		ward:   ward,
-		kick:   make(chan struct{}, 1),
-		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 	}
+	b.open, b.stop = context.WithCancel(context.Background())
+	b.kick.Store(new(syncx.Event))
 	if cfg.Seed != 0 {
 		b.chance = poise.NewGenerator(cfg.Seed)
 	}
@@ -105,7 +109,9 @@ func New(cfg Config) (*Balancer, error) {
 	if err := b.Update(cfg.Members); err != nil {
 		return nil, err
 	}
-	go b.control()
+	b.timer = time.AfterFunc(publishAgain, b.poke)
+	b.timer.Stop()
+	syncx.Go(b.control)
 	return b, nil
 }
 
@@ -137,7 +143,7 @@ func (b *Balancer) Close() error {
 	if !closed {
 		b.members = nil
 		b.publish(&published{closed: true})
-		close(b.stop)
+		b.stop()
 	}
 	// ObserveState may call Close on the goroutine that Close would wait for.
 	wait := b.done != nil && !b.tellsItself

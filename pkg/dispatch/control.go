@@ -7,6 +7,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // published is what calls read: a picker and the members its View was made of.
@@ -76,31 +77,19 @@ func (b *Balancer) publish(next *published) {
 }
 
 // poke tells the goroutine that a quarantine has changed. It never waits.
-func (b *Balancer) poke() {
-	select {
-	case b.kick <- struct{}{}:
-	default: // it will look anyway
-	}
-}
+func (b *Balancer) poke() { b.kick.Load().Fire() }
 
 // control keeps the published picker in step with the quarantines, off the
 // request path: it publishes when an endpoint was set aside and when its time is
 // over.
 func (b *Balancer) control() {
 	defer close(b.done)
-	timer := time.NewTimer(publishAgain)
-	timer.Stop()
-	defer timer.Stop()
-	for {
-		select {
-		case <-b.stop:
-			return
-		case <-b.kick:
-		case <-timer.C:
-		}
-		wait := b.refresh(time.Now())
-		if wait > 0 {
-			timer.Reset(wait)
+	defer b.timer.Stop()
+	for b.kick.Load().Wait(b.open) == nil {
+		// Renewed before the look: what changes after it brings another one.
+		b.kick.Store(new(syncx.Event))
+		if wait := b.refresh(time.Now()); wait > 0 {
+			b.timer.Reset(wait)
 		}
 		b.tell(true)
 	}
