@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -56,7 +57,8 @@ import (
 //
 // A Balancer is safe for concurrent use. RoundTrip takes no lock but the
 // endpoint's quarantine, for a moment. Changes are serialised; each is published
-// by one atomic swap.
+// by one atomic swap. One goroutine follows health and a Directory; with a
+// Directory, another one waits for its changes.
 type Balancer struct {
 	cfg     Config
 	budget  *RetryBudget
@@ -73,17 +75,19 @@ type Balancer struct {
 	members      []*member
 	leaving      []*life // removed, and perhaps not closed yet
 	incarnations uint64
-	publishErr   error
+	publishErr   error // of the last change of health
+	followErr    error // of the newest snapshot of the directory
 	untold       []EndpointState // changes that ObserveState was not told of
 	telling      bool            // somebody tells it
 	outside      bool            // the Balancer's goroutine is in a function of the caller
-	followErr    error
 
-	following following
+	following following // belongs to the Balancer's goroutine
 
-	kick chan struct{} // a quarantine has changed
-	stop chan struct{} // closed by Close
-	done chan struct{} // closed when the goroutine has ended
+	kick  syncx.Pointer[syncx.Event] // fired by poke; each one wakes the goroutine once
+	timer *time.Timer                // pokes when a time aside is over
+	open  context.Context            // ended by Close
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the goroutine has ended
 }
 
 // load returns what calls read. A Balancer that New did not make is as if closed.
@@ -126,23 +130,25 @@ func New(cfg Config) (*Balancer, error) {
 		cfg:    cfg,
 		budget: budget,
 		ward:   ward,
-		kick:   make(chan struct{}, 1),
-		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 	}
+	b.open, b.stop = context.WithCancel(context.Background())
+	b.kick.Store(new(syncx.Event))
 	if cfg.Seed != 0 {
 		b.chance = poise.NewGenerator(cfg.Seed)
 	}
 	b.current.Store(&published{})
 	if cfg.Membership != nil {
-		err = b.open(time.Now())
+		err = b.start(time.Now())
 	} else {
 		err = b.Update(cfg.Members)
 	}
 	if err != nil {
 		return nil, err
 	}
-	go b.control()
+	b.timer = time.AfterFunc(publishAgain, b.poke)
+	b.timer.Stop()
+	syncx.Go(b.control)
 	return b, nil
 }
 
@@ -178,7 +184,7 @@ func (b *Balancer) Close() error {
 	if !closed {
 		b.members = nil
 		b.publish(&published{closed: true})
-		close(b.stop)
+		b.stop()
 	}
 	// Such a function may call Close on the goroutine that Close would wait for.
 	wait := b.done != nil && !b.outside

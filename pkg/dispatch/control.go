@@ -7,6 +7,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // published is what calls read: a picker and the members its View was made of.
@@ -75,32 +76,21 @@ func (b *Balancer) publish(next *published) {
 	b.publishErr = nil
 }
 
-// poke tells the goroutine that a quarantine has changed. It never waits.
-func (b *Balancer) poke() {
-	select {
-	case b.kick <- struct{}{}:
-	default: // it will look anyway
-	}
-}
+// poke tells the goroutine to look at quarantines and directory. It never waits.
+func (b *Balancer) poke() { b.kick.Load().Fire() }
 
-// control keeps the published picker in step with the quarantines, off the
-// request path: it publishes when an endpoint was set aside and when its time is
-// over.
+// control keeps the published picker in step with the quarantines and the directory,
+// off the request path: it publishes when an endpoint was set aside, when its time
+// is over, and when there is a newer snapshot.
 func (b *Balancer) control() {
 	defer close(b.done)
 	defer b.watch()()
-	timer := time.NewTimer(publishAgain)
-	timer.Stop()
-	defer timer.Stop()
-	for {
-		select {
-		case <-b.stop:
-			return
-		case <-b.kick:
-		case <-timer.C:
-		}
+	defer b.timer.Stop()
+	for b.kick.Load().Wait(b.open) == nil {
+		// Renewed before the look: what changes after it brings another one.
+		b.kick.Store(new(syncx.Event))
 		if wait := b.refresh(time.Now()); wait > 0 {
-			timer.Reset(wait)
+			b.timer.Reset(wait)
 		}
 		b.tell(true)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // following is how far the Balancer has come with its directory. It belongs to the
@@ -17,9 +19,9 @@ type following struct {
 	err     error
 }
 
-// open begins a Balancer with the snapshot of the moment, or with nobody if that
+// start begins a Balancer with the snapshot of the moment, or with nobody if that
 // cannot be taken: then it is tried again.
-func (b *Balancer) open(now time.Time) error {
+func (b *Balancer) start(now time.Time) error {
 	if taken, _ := b.follow(now); taken {
 		return nil
 	}
@@ -28,22 +30,18 @@ func (b *Balancer) open(now time.Time) error {
 	return b.install(nil)
 }
 
-// watch has the goroutine look at the directory after each change. It returns a
-// function that ends this.
-func (b *Balancer) watch() (end func()) {
+// watch has the goroutine look at the directory after each change, until Close. It
+// returns a function that waits for the end of this.
+func (b *Balancer) watch() (wait func()) {
 	if b.cfg.Membership == nil {
 		return func() {}
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		b.cfg.Membership.directory.watch(ctx, b.poke)
-	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	var ended syncx.Event
+	syncx.Go(func() {
+		defer ended.Fire()
+		b.cfg.Membership.directory.watch(b.open, b.poke)
+	})
+	return func() { _ = ended.Wait(context.Background()) }
 }
 
 // follow takes the newest snapshot of the directory, if it was not taken before. It

@@ -54,6 +54,9 @@ func (b *Balancer) note(next *published) {
 
 // tell tells ObserveState what is queued, unless somebody does: they will find it.
 func (b *Balancer) tell(itself bool) {
+	if b.cfg.ObserveState == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.telling {
