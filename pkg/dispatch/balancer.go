@@ -75,8 +75,8 @@ type Balancer struct {
 	members      []*member
 	leaving      []*life // removed, and perhaps not closed yet
 	incarnations uint64
-	publishErr   error // of the last change of health
-	followErr    error // of the newest snapshot of the directory
+	publishErr   error           // of the last change of health
+	followErr    error           // of the newest snapshot of the directory
 	untold       []EndpointState // changes that ObserveState was not told of
 	telling      bool            // somebody tells it
 	outside      bool            // the Balancer's goroutine is in a function of the caller

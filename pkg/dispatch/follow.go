@@ -13,10 +13,9 @@ import (
 type following struct {
 	taken roster // nil: none yet
 	drain bool   // somebody drains in it
-	// refused is the snapshot that could not be taken, when that was, and why.
+	// refused is the snapshot that could not be taken since then; nil: there is none.
 	refused roster
 	since   time.Time
-	err     error
 }
 
 // start begins a Balancer with the snapshot of the moment, or with nobody if that
@@ -55,16 +54,16 @@ func (b *Balancer) follow(now time.Time) (taken bool, wait time.Duration) {
 	if f.taken != nil && f.taken.Revision() == newest.Revision() {
 		return false, 0
 	}
-	if f.err != nil && f.refused.Revision() == newest.Revision() {
+	if f.refused != nil && f.refused.Revision() == newest.Revision() {
 		if elapsed := now.Sub(f.since); elapsed >= 0 && elapsed < publishAgain {
 			return false, publishAgain - elapsed
 		}
 	}
-	f.err = b.take(newest)
+	err := b.take(newest)
 	b.mu.Lock()
-	b.followErr = f.err
+	b.followErr = err
 	b.mu.Unlock()
-	if f.err != nil {
+	if err != nil {
 		f.refused, f.since = newest, now
 		return false, publishAgain
 	}
@@ -101,7 +100,7 @@ func (b *Balancer) take(r roster) error {
 		}
 		members := make([]*member, len(lives))
 		for i, l := range lives {
-			specs[i].Endpoint, specs[i].Limit = l.endpoint, l.slots.InFlight().Limit()
+			specs[i].Endpoint = l.endpoint
 			members[i] = &member{specs[i], l, drains[i]}
 		}
 		return b.install(members)

@@ -32,6 +32,8 @@ type network struct {
 	made  []*fake
 	names []string // of those made: identity and incarnation
 	hook  func(discovery.Member[spec])
+
+	common *fake // whom all those share whose value says so
 }
 
 func (n *network) connect(m discovery.Member[spec]) (dispatch.Endpoint, error) {
@@ -47,6 +49,8 @@ func (n *network) connect(m discovery.Member[spec]) (dispatch.Endpoint, error) {
 		return nil, nil
 	case "shared":
 		return n.first(), nil
+	case "common":
+		return n.common, nil
 	case "incomparable":
 		return incomparable{}, nil
 	}
@@ -453,6 +457,104 @@ func TestBalancer_KeepsTheLastGoodSnapshotAndTriesAgain(t *testing.T) {
 	}
 }
 
+// Who drains in a snapshot that cannot be taken still gets calls here, so that it
+// must not leave, though others do.
+//
+// Claim: A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
+func TestBalancer_EndsNoDrainThatItHasNotTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dispatch.Config{}, discovery.Config[spec]{}, false)
+		f.apply(upsert("z", spec{}))
+		resp := hold(t, f.b)
+		f.apply(drop("z"), upsert("a", spec{}))
+		f.require("z drains", "z/1 draining; a/2 eligible; ", 2)
+		f.apply(drop("a"), upsert("x", spec{bad: "connect"}))
+		finish(t, resp)
+		if got := states(f.b); got != "z/1 draining; a/2 eligible; " {
+			t.Errorf("the members are %s", got)
+		}
+		if _, err := get(t, f.b); err != nil {
+			t.Error(err)
+		}
+		if m, ok := f.d.Load().Lookup("a"); !ok || !m.Draining || f.d.Load().Len() != 2 {
+			t.Errorf("a is %+v in the directory, %t, which has %d members", m, ok, f.d.Load().Len())
+		}
+		f.apply(upsert("x", spec{}))
+		f.require("x can be connected", "x/3 eligible; ", 1)
+	})
+}
+
+// An Endpoint belongs to one incarnation: whoever it is shared with would lose it
+// when that one ends.
+//
+// Claim: What was connected for a snapshot that cannot be taken is closed.
+func TestBalancer_RefusesAnEndpointOfAnotherIncarnation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dispatch.Config{}, discovery.Config[spec]{AtOnce: true}, false)
+		f.net.common = answering(200)
+		require := func(when, who, want string) {
+			t.Helper()
+			m, ok := errors.AsType[*dispatch.MemberError](f.b.PublishError())
+			if !ok || m.ID != who || !errors.Is(m, dispatch.ErrSharedEndpoint) {
+				t.Errorf("%s: PublishError is %v", when, f.b.PublishError())
+			}
+			if got := states(f.b); got != want {
+				t.Errorf("%s: the members are %s, want %s", when, got, want)
+			}
+		}
+		f.apply(upsert("a", spec{}), upsert("x", spec{bad: "common"}), upsert("y", spec{bad: "common"}))
+		require("two that join", "y", "")
+		if f.net.common.closed.Swap(0) != 1 {
+			t.Error("it was connected in vain and not closed")
+		}
+		f.apply(drop("y"))
+		f.require("one of them", "a/1 eligible; x/2 eligible; ", 2)
+		f.apply(discovery.Change[spec]{Op: discovery.Replace, ID: "x", Value: spec{bad: "common"}})
+		require("one after itself", "x", "a/1 eligible; x/2 eligible; ")
+		held := []*http.Response{hold(t, f.b), hold(t, f.b)}
+		f.apply(drop("x"))
+		f.require("it has left", "a/1 eligible; ", 1)
+		f.apply(upsert("y", spec{bad: "common"}))
+		require("one that is leaving", "y", "a/1 eligible; ")
+		if f.net.common.closed.Load() != 0 {
+			t.Error("it was closed with a call in flight")
+		}
+		f.apply(upsert("y", spec{}))
+		f.require("one of its own", "a/1 eligible; y/5 eligible; ", 2)
+		for _, resp := range held {
+			finish(t, resp)
+		}
+		if f.net.common.closed.Load() != 1 {
+			t.Error("it was not closed after its last call")
+		}
+	})
+}
+
+// Who was aside and has left makes room in the ward.
+//
+// Claim: No more than Quarantine.MaxAside percent of the endpoints are set aside at once; after Update, those beyond it come back before their time.
+func TestBalancer_CountsAsideOnlyWhoIsInTheDirectory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dispatch.Config{
+			Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: time.Hour, MaxBackoff: time.Hour},
+		}, discovery.Config[spec]{AtOnce: true}, false)
+		calls := func() {
+			for range 8 {
+				_, _ = get(t, f.b)
+			}
+			synctest.Wait()
+		}
+		f.apply(upsert("a", spec{bad: "call"}), upsert("b", spec{}))
+		calls()
+		f.require("one of two", "a/1 set aside; b/2 eligible; ", 2)
+		f.apply(drop("a"), upsert("c", spec{bad: "call"}))
+		calls()
+		f.require("another one", "b/2 eligible; c/3 set aside; ", 2)
+		f.apply(drop("b"))
+		f.require("nobody else is left", "c/3 eligible; ", 1)
+	})
+}
+
 // Health goes on to be followed while a snapshot cannot be taken, and no failure is
 // a reason to connect more often.
 //
@@ -670,6 +772,8 @@ func TestBalancer_ClosesWhileItConnects(t *testing.T) {
 		f.apply(upsert("a", spec{}))
 		resp := hold(t, f.b)
 		f.net.hook = func(discovery.Member[spec]) {
+			f.net.hook = nil
+			_, _ = f.session.Upsert("late", spec{})
 			_, _, _ = f.b.Endpoints(), f.b.PublishError(), f.b.Update(nil)
 			_ = f.b.SetStatus("a", poise.Ready)
 			_ = f.b.Close()
@@ -686,7 +790,7 @@ func TestBalancer_ClosesWhileItConnects(t *testing.T) {
 			t.Error("a was not closed after its last call")
 		}
 		f.apply(upsert("c", spec{}))
-		if f.net.last("c") != nil {
+		if f.net.last("c") != nil || f.net.last("late") != nil {
 			t.Error("a closed Balancer follows")
 		}
 	})
