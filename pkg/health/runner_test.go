@@ -22,10 +22,25 @@ type scene struct {
 	*health.Runner
 	health  *health.ActiveHealth
 	began   time.Time
-	reports []string // what was found and when, written by Observe
-	sent    []time.Duration
 	cancel  context.CancelFunc
 	ended   chan error
+
+	mu      sync.Mutex
+	reports []string // what was found and when, written by Observe
+	sent    []time.Duration
+}
+
+// times returns when probes were sent, and told what was reported.
+func (s *scene) times() []time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.sent)
+}
+
+func (s *scene) told() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.reports)
 }
 
 func (s *scene) elapsed() time.Duration { return time.Since(s.began) }
@@ -36,11 +51,15 @@ func newScene(t *testing.T, health0 health.ActiveHealthConfig, cfg health.Runner
 	s := &scene{health: newActive(t, health0), began: time.Now(), ended: make(chan error, 1)}
 	cfg.Health = s.health
 	cfg.Probe = func(ctx context.Context) error {
+		s.mu.Lock()
 		s.sent = append(s.sent, s.elapsed())
+		s.mu.Unlock()
 		return probe(ctx)
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(r health.Report) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			s.reports = append(s.reports, fmt.Sprintf("%v %v", s.elapsed(), r.Finding))
 		}
 	}
@@ -101,9 +120,9 @@ func TestRunner_ProbesWheneverOneIsDue(t *testing.T) {
 			t.Fatalf("stopping took %v", took)
 		}
 		after(time.Hour)
-		requireList(t, "sent at", s.sent, 0, 11*time.Second, 22*time.Second, 33*time.Second, 44*time.Second, 46*time.Second,
+		requireList(t, "sent at", s.times(), 0, 11*time.Second, 22*time.Second, 33*time.Second, 44*time.Second, 46*time.Second,
 			48*time.Second, 59*time.Second)
-		requireList(t, "reports", s.reports, "1s healthy", "12s healthy", "23s unhealthy", "34s unhealthy", "45s unhealthy",
+		requireList(t, "reports", s.told(), "1s healthy", "12s healthy", "23s unhealthy", "34s unhealthy", "45s unhealthy",
 			"47s healthy", "49s healthy", "1m0s healthy")
 	})
 }
@@ -143,7 +162,7 @@ func TestRunner_SomebodyElseHasReserved(t *testing.T) {
 		s.health.Cancel(r, time.Now())
 		after(10 * time.Second)
 		s.stop(t)
-		requireList(t, "sent at", s.sent, 13*time.Second)
+		requireList(t, "sent at", s.times(), 13*time.Second)
 	})
 }
 
@@ -217,8 +236,8 @@ func TestRunner_ASlowCandidateIsFoundUnhealthyAtTheThirdTimeout(t *testing.T) {
 			t.Fatalf("%d probes ran at once", most)
 		}
 		// The probe of 0 s is still there at 7 s, and has gone by 14 s.
-		requireList(t, "reports", s.reports[:3], "2s unhealthy", "9s unhealthy", "16s unhealthy")
-		requireList(t, "sent at", s.sent[:2], 0, 14*time.Second)
+		requireList(t, "reports", s.told()[:3], "2s unhealthy", "9s unhealthy", "16s unhealthy")
+		requireList(t, "sent at", s.times()[:2], 0, 14*time.Second)
 		after(time.Minute)
 	})
 }
@@ -240,8 +259,8 @@ func TestRunner_TheNextProbeHasItsWholeTime(t *testing.T) {
 		s.run()
 		after(10 * time.Second)
 		s.stop(t)
-		requireList(t, "sent at", s.sent, 0, 5*time.Second, 8900*time.Millisecond)
-		requireList(t, "reports", s.reports, "3s unhealthy", "7.9s healthy")
+		requireList(t, "sent at", s.times(), 0, 5*time.Second, 8900*time.Millisecond)
+		requireList(t, "reports", s.told(), "3s unhealthy", "7.9s healthy")
 		after(time.Minute)
 	})
 }
@@ -358,9 +377,9 @@ func TestRunner_StopsWithinOneTimeout(t *testing.T) {
 				if s.health.State(time.Now()).Running {
 					t.Fatal("a reservation is left")
 				}
-				told := len(s.reports)
+				told := len(s.told())
 				after(2 * time.Hour) // and the bubble ends only when no goroutine is left
-				if len(s.reports) != told {
+				if len(s.told()) != told {
 					t.Fatal("something was reported after Run had returned")
 				}
 			})
@@ -406,10 +425,10 @@ func TestRunner_ForceWakesTheSleeper(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		requireList(t, "sent at", s.sent, 0, 10*time.Second)
+		requireList(t, "sent at", s.times(), 0, 10*time.Second)
 		after(time.Second)
 		s.stop(t)
-		requireList(t, "sent at", s.sent, 0, 10*time.Second, 11*time.Second)
+		requireList(t, "sent at", s.times(), 0, 10*time.Second, 11*time.Second)
 	})
 }
 
@@ -491,7 +510,7 @@ func TestRunner_JittersBySeed(t *testing.T) {
 			s.run()
 			after(time.Minute)
 			s.stop(t)
-			times = s.sent
+			times = s.times()
 		})
 		return times
 	}
