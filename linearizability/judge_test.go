@@ -61,10 +61,11 @@ func specifications() []seq.Spec {
 		seq.Marks(),
 		seq.Slots(0), seq.Slots(1),
 		seq.Quarantine(1), seq.Quarantine(2),
+		seq.Probing(quickProbing), seq.Probing(steadyProbing),
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, board, shared, publication} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, activeHealth, retryBudget, board, shared, publication} {
 		all = append(all, s.spec)
 	}
 	return all

@@ -14,6 +14,30 @@ var (
 	ErrOutOfRange = errors.New("health: out of range")
 )
 
-func outOfRange(field string, value any) error {
-	return &poise.FieldError{Field: field, Value: value, Err: ErrOutOfRange}
+// Errors of ActiveHealth.Reserve and of a Runner. Nothing has changed, and waiting
+// helps.
+var (
+	// ErrNotDue means the time to the next probe is not over.
+	ErrNotDue = errors.New("health: no probe is due")
+	// ErrProbeRunning means somebody else has the right to probe.
+	ErrProbeRunning = errors.New("health: a probe is running")
+)
+
+// Failures of probes. They arrive in a Report.
+var (
+	// ErrTimedOut means the probe did not answer within its timeout.
+	ErrTimedOut = errors.New("health: the probe did not answer in time")
+	// ErrStatus means the answer to an HTTP probe had a status that is not expected.
+	ErrStatus = errors.New("health: unexpected status")
+	// ErrBody means the answer to an HTTP probe began with something else than it
+	// should.
+	ErrBody = errors.New("health: unexpected body")
+)
+
+func refuse(field string, value any, err error) error {
+	return &poise.FieldError{Field: field, Value: value, Err: err}
 }
+
+func outOfRange(field string, value any) error { return refuse(field, value, ErrOutOfRange) }
+
+func missing(field string) error { return refuse(field, nil, ErrMissing) }
