@@ -12,6 +12,10 @@ var (
 	ErrMissing = errors.New("health: required")
 	// ErrOutOfRange means a number or duration outside its legal range.
 	ErrOutOfRange = errors.New("health: out of range")
+	// ErrForeign means an OutlierSubject of another OutlierController.
+	ErrForeign = errors.New("health: subject of another controller")
+	// ErrDuplicate means an OutlierSubject that stands in a list twice.
+	ErrDuplicate = errors.New("health: subject occurs twice")
 )
 
 // Errors of ActiveHealth.Reserve and of a Runner. Nothing has changed, and waiting
