@@ -58,13 +58,14 @@ func specifications() []seq.Spec {
 		seq.Turns([]bool{true, false, true}, 0), seq.Turns([]bool{true, true, true}, 0),
 		seq.SmoothTurns([3]uint32{2, 1}), seq.SmoothTurns([3]uint32{2, 1}, [3]uint32{1, 3}),
 		seq.Leases(1), seq.Leases(2),
+		seq.Peak(1), seq.Peak(8),
 		seq.Marks(),
 		seq.Slots(0), seq.Slots(1),
 		seq.Quarantine(1), seq.Quarantine(2),
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, retryBudget, board, shared, publication} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, retryBudget, board, shared, publication} {
 		all = append(all, s.spec)
 	}
 	return all

@@ -26,6 +26,7 @@ type jsonValue struct {
 	Admission *Admission `json:"admission,omitempty"`
 	Verdict   *Verdict   `json:"verdict,omitempty"`
 	Applied   *Applied   `json:"applied,omitempty"`
+	Sample    *Sample    `json:"sample,omitempty"`
 }
 
 // MarshalJSON writes the call. It fails for values of types that no
@@ -67,6 +68,8 @@ func wrap(value any) (v jsonValue, err error) {
 		v.Verdict = &value
 	case Applied:
 		v.Applied = &value
+	case Sample:
+		v.Sample = &value
 	default:
 		err = fmt.Errorf("seq: no JSON form for %T", value)
 	}
@@ -87,6 +90,8 @@ func (v jsonValue) value() any {
 		return *v.Verdict
 	case v.Applied != nil:
 		return *v.Applied
+	case v.Sample != nil:
+		return *v.Sample
 	default:
 		return nil
 	}

@@ -2,6 +2,7 @@ package seq
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -183,6 +184,85 @@ func Quarantine(failures int) Spec {
 			return One(op.Result == !q.aside, q)
 		}
 	})
+}
+
+// Sample is the argument of an Observe or a Done: what a call took, and when it
+// ended. A Done names the call as well.
+type Sample struct {
+	Call, Took, At int
+}
+
+type peak struct {
+	cost           float64
+	at             int
+	calls, sampled uint64
+	read           [4]int // by task: the calls in flight that it has read, and one; 0: none
+}
+
+// move forgets until the instant. One before the last sample counts as that one;
+// only if it lies more than ten units before, everything begins anew.
+func (p *peak) move(instant int, initial, towards float64) {
+	if instant < p.at-10 {
+		p.cost, p.at = initial, instant
+	}
+	elapsed := max(0, instant-p.at)
+	p.cost = towards + float64((p.cost-towards)*math.Exp2(-float64(elapsed)))
+	p.at += elapsed
+}
+
+// Peak is an estimate of what calls take, with a half-life of one unit of time. A
+// longer sample counts at once; a shorter one, and the initial cost while there is
+// none, count by half in each unit. Calls have numbers under 64, tasks under 4.
+//
+//	Observe(Sample)   Estimate(at) int   Start(call) bool   Done(Sample) bool   Load(at) int
+//
+// A Done is a sample, and then the call is in flight no more; a Load reads the
+// calls in flight, and then the estimate. Between the two steps others may act.
+func Peak(initial int) Spec {
+	first := peak{cost: float64(initial)}
+	return Stepwise(Define(fmt.Sprintf("peak from %d", initial), first, first.next), func(op Op) []Op {
+		before := op
+		switch op.Name {
+		case "Done":
+			before.Name, op.Name = "Observe", "Leave"
+		case "Load":
+			before.Name = "Count"
+		default:
+			return []Op{op}
+		}
+		return []Op{before, op}
+	})
+}
+
+// next is one step of a state that began as first.
+func (first peak) next(p peak, op Op) []peak {
+	switch op.Name {
+	case "Observe":
+		s := op.Arg.(Sample)
+		p.move(s.At, first.cost, min(first.cost, float64(s.Took)))
+		p.cost = max(p.cost, float64(s.Took))
+		p.sampled |= bit(s.Call)
+		return []peak{p}
+	case "Leave":
+		call := bit(op.Arg.(Sample).Call)
+		allowed := op.Result == true && p.sampled&p.calls&call != 0
+		p.calls &^= call
+		return One(allowed, p)
+	case "Start":
+		p.calls, p.sampled = p.calls|bit(op.Arg), p.sampled&^bit(op.Arg)
+		return One(op.Result == true, p)
+	case "Count":
+		p.read[op.Task] = bits.OnesCount64(p.calls) + 1
+		return []peak{p}
+	}
+	calls := 1 // an Estimate is a Load without calls
+	allowed := true
+	if op.Name == "Load" {
+		calls, allowed, p.read[op.Task] = p.read[op.Task], p.read[op.Task] > 0, 0
+	}
+	seen := p
+	seen.move(op.Arg.(int), first.cost, first.cost)
+	return One(allowed && op.Result == int(seen.cost*float64(calls)), p)
 }
 
 // Marks is a set that only grows.
