@@ -35,6 +35,100 @@ func Turns(eligible []bool, cursor int) Spec {
 	})
 }
 
+type warmth struct {
+	known, done bool
+	since       int
+}
+
+// Warming is up to three candidates of weight 1 that come to their full weight in
+// 1000 units of time, from a tenth of it. An Apply names the instant and who is
+// eligible, and returns the weights in thousandths, ten bits for each.
+//
+//	Apply(8 * instant + set as bits) int   Warming() int
+func Warming() Spec {
+	return Define("warming", [3]warmth{}, func(warm [3]warmth, op Op) [][3]warmth {
+		if op.Name == "Warming" {
+			cold := 0
+			for _, w := range warm {
+				if w.known && !w.done {
+					cold++
+				}
+			}
+			return One(op.Result == cold, warm)
+		}
+		at, set := op.Arg.(int)>>3, op.Arg.(int)&7
+		elders := false
+		for i, w := range warm {
+			elders = elders || w.known && set>>i&1 != 0
+		}
+		weights := 0
+		for i := range warm {
+			weight, w := 1000, &warm[i]
+			switch {
+			case set>>i&1 == 0:
+				*w = warmth{}
+			case !w.known:
+				*w = warmth{known: true, done: !elders, since: at}
+			}
+			if w.known {
+				w.since = min(w.since, at) // a clock that steps back starts the time again
+				w.done = w.done || at-w.since >= 1000
+			}
+			if w.known && !w.done {
+				weight = max(100, at-w.since)
+			}
+			weights |= weight << (10 * i)
+		}
+		return One(op.Result == weights, warm)
+	})
+}
+
+type scoped struct {
+	scopes  int    // how many were drawn
+	members [4]int // by scope, how many were taken
+	drawn   uint64 // by task: it has drawn a scope and taken nobody
+}
+
+// Scoped is a source of picks of which each draws a scope, and then takes whoever
+// is next in the scope; between the two others may draw and take. In sequence the
+// picks are the given ones. Scopes have numbers under 4.
+//
+//	Pick() int
+func Scoped(source string, picks []int, scope func(pick int) int) Spec {
+	var members [4][]int
+	for _, pick := range picks {
+		members[scope(pick)] = append(members[scope(pick)], pick)
+	}
+	steps := Define("scoped picks of "+source, scoped{}, func(s scoped, op Op) []scoped {
+		pick := op.Result.(int)
+		at, task := scope(pick), uint64(1)<<op.Task
+		if op.Name == "Draw" {
+			allowed := s.scopes < len(picks) && scope(picks[s.scopes]) == at
+			s.scopes++
+			s.drawn |= task
+			return One(allowed, s)
+		}
+		allowed := s.drawn&task != 0 && s.members[at] < len(members[at]) && members[at][s.members[at]] == pick
+		s.members[at]++
+		s.drawn &^= task
+		return One(allowed, s)
+	})
+	return Stepwise(steps, func(op Op) []Op {
+		draw := op
+		draw.Name = "Draw"
+		return []Op{draw, op}
+	})
+}
+
+// Picks is a source of picks that come in the given order, whoever asks.
+//
+//	Pick() int
+func Picks(source string, picks []int) Spec {
+	return Define("picks of "+source, 0, func(next int, op Op) []int {
+		return One(next < len(picks) && op.Result == picks[next], next+1)
+	})
+}
+
 // SmoothTurns is smooth weighted round robin as the textbook has it, over up to
 // three candidates: everyone gains their weight, whoever has most is picked and
 // pays the sum. A Pick names the list of weights it goes by, the first if it names
