@@ -52,27 +52,34 @@ func TestJudge_TakesEqualStampsAsOverlap(t *testing.T) {
 }
 
 // specifications are all that files name: those of the models, and those of here.
-func specifications() []seq.Spec {
+func specifications(t *testing.T) []seq.Spec {
 	all := []seq.Spec{
 		seq.Stream(streamOf(6)),
 		seq.Turns([]bool{true, false, true}, 0), seq.Turns([]bool{true, true, true}, 0),
 		seq.SmoothTurns([3]uint32{2, 1}), seq.SmoothTurns([3]uint32{2, 1}, [3]uint32{1, 3}),
 		seq.Leases(1), seq.Leases(2),
+		seq.Peak(1), seq.Peak(8),
 		seq.Marks(),
 		seq.Slots(0), seq.Slots(1),
 		seq.Quarantine(1), seq.Quarantine(2),
 		seq.Probing(quickProbing), seq.Probing(steadyProbing),
 		seq.Budget(60, 1),
 		seq.Members(0b11),
+		seq.Warming(),
+		seq.Scoped("two localities", []int{0, 2, 3, 2}, func(pick int) int { return pick / 2 }),
+		locality(t).spec,
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, tried, triedNumbers, slots, quarantine, activeHealth, retryBudget, board, shared, publication} {
+	for k, d := range drawing {
+		all = append(all, seq.Picks(d.name+" over three", []int{1, 0, 2, 1}), drawn(t, k).spec)
+	}
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, activeHealth, retryBudget, board, shared, publication, slowStart} {
 		all = append(all, s.spec)
 	}
 	return all
 }
 
 func named(t *testing.T, name string) seq.Spec {
-	for _, s := range specifications() {
+	for _, s := range specifications(t) {
 		if s.Name() == name {
 			return s
 		}

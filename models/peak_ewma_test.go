@@ -9,6 +9,7 @@ import (
 
 	"github.com/copyleftdev/poise-go/models/explore"
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
 // sampled is a PeakEWMA, or a twin of it with a planted bug, that is given the
@@ -129,8 +130,8 @@ func TestPeakEWMA_ReadingsAreOfOneSample(t *testing.T) {
 // oneCall is a PeakEWMA with one call in flight, or a twin of it. Before the call
 // ends the estimate is 1, afterwards 10.
 type oneCall interface {
-	done()
-	load() uint64
+	done() bool
+	load() int
 }
 
 type realCall struct {
@@ -139,7 +140,7 @@ type realCall struct {
 }
 
 func newRealCall() oneCall {
-	e, err := poise.NewPeakEWMA(poise.PeakEWMAConfig{Initial: 1, HalfLife: time.Second}, peakZero)
+	e, err := poise.NewPeakEWMA(poise.PeakEWMAConfig{Initial: 1, HalfLife: 1}, peakZero)
 	if err != nil {
 		panic(err)
 	}
@@ -150,14 +151,14 @@ func newRealCall() oneCall {
 	return &realCall{e, &call}
 }
 
-func (c *realCall) done() { c.call.Done(poise.Success, peakZero.Add(10)) }
+func (c *realCall) done() bool { return c.call.Done(poise.Success, peakZero.Add(10)) }
 
-func (c *realCall) load() uint64 {
+func (c *realCall) load() int {
 	load, err := c.Load(peakZero.Add(10))
 	if err != nil {
 		panic(err)
 	}
-	return load
+	return int(load)
 }
 
 type buggyCall struct {
@@ -166,21 +167,22 @@ type buggyCall struct {
 	releaseFirst, estimateFirst bool
 }
 
-func (c *buggyCall) done() {
+func (c *buggyCall) done() bool {
 	if c.releaseFirst {
 		c.calls.Store(0)
 	}
 	c.estimate.Store(10)
 	c.calls.Store(0)
+	return true
 }
 
-func (c *buggyCall) load() uint64 {
+func (c *buggyCall) load() int {
 	if c.estimateFirst {
 		estimate := c.estimate.Load()
-		return estimate * (c.calls.Load() + 1)
+		return int(estimate * (c.calls.Load() + 1))
 	}
 	calls := c.calls.Load()
-	return c.estimate.Load() * (calls + 1)
+	return int(c.estimate.Load() * (calls + 1))
 }
 
 func newBuggyCall(releaseFirst, estimateFirst bool) func() oneCall {
@@ -199,24 +201,25 @@ func TestPeakEWMA_NoLoadMissesBothTheCallAndItsLatency(t *testing.T) {
 		NotShown: "Several calls that end at once.",
 		New:      newRealCall,
 		Tasks: []explore.Task[oneCall]{
-			{Name: "call", Body: func(c oneCall, _ *explore.T) { c.done() }},
+			{Name: "call", Body: func(c oneCall, h *explore.T) {
+				h.Call("Done", seq.Sample{Took: 10, At: 10}, func() any { return c.done() })
+			}},
 			{Name: "reader", Body: func(c oneCall, h *explore.T) {
 				for range 2 {
-					h.Call("Load", nil, func() any { return c.load() })
+					h.Call("Load", 10, func() any { return c.load() })
 				}
 			}},
 		},
 		Final: func(_ oneCall, r *explore.Run) error {
-			for _, op := range r.History {
-				switch load := op.Result.(uint64); load {
-				case 2, 20, 10:
-				default:
+			for _, load := range r.Results(1) {
+				if load != 2 && load != 20 && load != 10 {
 					return fmt.Errorf("a load of %d: neither the call nor its latency", load)
 				}
 			}
 			return nil
 		},
 		Outcome: results[oneCall],
+		Spec:    seq.After(seq.Peak(1), seq.Op{Name: "Start", Arg: 0, Result: true}),
 		Bugs: []explore.Bug[oneCall]{
 			bug("the slot is given back first", "final", newBuggyCall(true, false)),
 			bug("the estimate is read first", "final", newBuggyCall(false, true)),
@@ -238,5 +241,62 @@ func TestPeakEWMA_SamplesAreOrdered(t *testing.T) {
 		},
 		Outcome: results[sampled],
 		Bugs:    []explore.Bug[sampled]{bug("no lock", "final", func() sampled { return &buggySampled{} })},
+	})
+}
+
+// costed is a PeakEWMA, or a twin of it with a planted bug, whose calls are judged
+// by the formula.
+type costed interface {
+	Observe(latency time.Duration, now time.Time)
+	Estimate(now time.Time) time.Duration
+}
+
+// tornCost takes samples as PeakEWMA does, without a lock.
+type tornCost struct{ cost, at explore.Uint64 }
+
+func newTornCost() costed {
+	c := new(tornCost)
+	c.cost.Store(8)
+	return c
+}
+
+func (c *tornCost) Observe(latency time.Duration, now time.Time) {
+	next := max(latency, c.Estimate(now))
+	c.cost.Store(uint64(next))
+	c.at.Store(max(c.at.Load(), uint64(now.Sub(peakZero))))
+}
+
+// Estimate is exact for the whole numbers of the model.
+func (c *tornCost) Estimate(now time.Time) time.Duration {
+	at := time.Duration(c.at.Load())
+	return 8 + (time.Duration(c.cost.Load())-8)>>max(0, now.Sub(peakZero)-at)
+}
+
+// Claim: A sample that is at least the estimate becomes the estimate at once.
+// Claim: An instant before that of the last sample counts as that one.
+func TestPeakEWMA_SamplesAndReadingsHaveOneOrder(t *testing.T) {
+	explore.Check(t, explore.Model[costed]{
+		Name:     "PeakEWMA: two writers, one of whom is late, and a reader",
+		NotShown: "More than one sample of each writer; a clock that is set back.",
+		New: func() costed {
+			e, err := poise.NewPeakEWMA(poise.PeakEWMAConfig{Initial: 8, HalfLife: 1}, peakZero)
+			if err != nil {
+				panic(err)
+			}
+			return e
+		},
+		Tasks: append(
+			numbered(2, "writer", func(n int, e costed, h *explore.T) {
+				s := seq.Sample{Took: []int{16, 40}[n], At: []int{2, 1}[n]}
+				h.Call("Observe", s, func() any { e.Observe(time.Duration(s.Took), peakZero.Add(time.Duration(s.At))); return nil })
+			}),
+			explore.Task[costed]{Name: "reader", Body: func(e costed, h *explore.T) {
+				for at := 2; at <= 3; at++ {
+					h.Call("Estimate", at, func() any { return int(e.Estimate(peakZero.Add(time.Duration(at)))) })
+				}
+			}}),
+		Outcome: results[costed],
+		Spec:    seq.Peak(8),
+		Bugs:    []explore.Bug[costed]{bug("no lock", "history", newTornCost)},
 	})
 }

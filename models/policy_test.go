@@ -140,13 +140,13 @@ func TestRoundRobin_PicksOnTwoViewsShareTheCursor(t *testing.T) {
 	})
 }
 
-// loaded is a least-loaded policy over two endpoints.
+// loaded is a load-aware policy over two endpoints.
 type loaded struct {
 	chooser
 	slots [2]*poise.InFlight
 }
 
-func newLoaded() *loaded {
+func newLoaded(p poise.Policy) *loaded {
 	s := new(loaded)
 	var candidates []poise.Candidate
 	for i := range s.slots {
@@ -157,19 +157,19 @@ func newLoaded() *loaded {
 	if err != nil {
 		panic(err)
 	}
-	s.chooser = prepared(v, new(policy.LeastLoaded))
+	s.chooser = prepared(v, p)
 	return s
 }
 
-// keeper is a least loaded that keeps the best so far in the policy, where others
-// see it.
+// keeper is a load-aware policy that keeps the best so far in the policy, where
+// others see it.
 type keeper struct {
 	best explore.Int64
 	of   *loaded
 }
 
 func newKeeper() *loaded {
-	s := newLoaded()
+	s := newLoaded(new(policy.LeastLoaded))
 	s.chooser = &keeper{of: s}
 	return s
 }
@@ -184,38 +184,62 @@ func (c *keeper) choose() int {
 	return int(c.best.Load())
 }
 
-// What least loaded promises of picks that overlap is little: a pick is one of
-// the candidates, and the loads end where they began. That all callers can meet
+// loadAware are the policies that look at loads and promise no order.
+var loadAware = []struct {
+	name  string
+	fresh func() (poise.Policy, error)
+}{
+	{"least loaded", func() (poise.Policy, error) { return new(policy.LeastLoaded), nil }},
+	{"power of two choices", func() (poise.Policy, error) {
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7})
+	}},
+	{"weighted least request", func() (poise.Policy, error) {
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: 7})
+	}},
+}
+
+// What load-aware policies promise of picks that overlap is little: a pick is one
+// of the candidates, and the loads end where they began. That all callers can meet
 // on one candidate is a witness, not a fault.
-func TestLeastLoaded_OverlappingPicksMayMeet(t *testing.T) {
-	explore.Check(t, explore.Model[*loaded]{
-		Name:     "least loaded: two callers that pick, hold and release",
-		NotShown: "An order of picks; least loaded promises none.",
-		New:      newLoaded,
-		Tasks: same(2, "caller", func(s *loaded, h *explore.T) {
-			at := h.Call("Pick", nil, func() any { return s.choose() }).(int)
-			if at < 0 {
-				return
-			}
-			lease, _ := s.slots[at].Acquire()
-			lease.Release()
-		}),
-		Sometimes: []explore.Pred[*loaded]{
-			{Name: "Meet", Holds: func(s *loaded) bool { return s.slots[0].Current() == 2 }},
-			{Name: "Spread", Holds: func(s *loaded) bool { return s.slots[0].Current() == 1 && s.slots[1].Current() == 1 }},
-		},
-		Final: func(s *loaded, r *explore.Run) error {
-			for _, op := range r.History {
-				if at := op.Result.(int); at < 0 || at > 1 {
-					return fmt.Errorf("picked %d", at)
-				}
-			}
-			if a, b := s.slots[0].Current(), s.slots[1].Current(); a != 0 || b != 0 {
-				return fmt.Errorf("loads end at %d and %d", a, b)
-			}
-			return nil
-		},
-		Outcome: results[*loaded],
-		Bugs:    []explore.Bug[*loaded]{bug("the best so far is kept in the policy", "final", newKeeper)},
-	})
+func TestLoadAware_OverlappingPicksMayMeet(t *testing.T) {
+	for _, p := range loadAware {
+		t.Run(p.name, func(t *testing.T) {
+			explore.Check(t, explore.Model[*loaded]{
+				Name:     p.name + ": two callers that pick, hold and release",
+				NotShown: "An order of picks; " + p.name + " promises none.",
+				New: func() *loaded {
+					of, err := p.fresh()
+					if err != nil {
+						panic(err)
+					}
+					return newLoaded(of)
+				},
+				Tasks: same(2, "caller", func(s *loaded, h *explore.T) {
+					at := h.Call("Pick", nil, func() any { return s.choose() }).(int)
+					if at < 0 {
+						return
+					}
+					lease, _ := s.slots[at].Acquire()
+					lease.Release()
+				}),
+				Sometimes: []explore.Pred[*loaded]{
+					{Name: "Meet", Holds: func(s *loaded) bool { return max(s.slots[0].Current(), s.slots[1].Current()) == 2 }},
+					{Name: "Spread", Holds: func(s *loaded) bool { return s.slots[0].Current() == 1 && s.slots[1].Current() == 1 }},
+				},
+				Final: func(s *loaded, r *explore.Run) error {
+					for _, op := range r.History {
+						if at := op.Result.(int); at < 0 || at > 1 {
+							return fmt.Errorf("picked %d", at)
+						}
+					}
+					if a, b := s.slots[0].Current(), s.slots[1].Current(); a != 0 || b != 0 {
+						return fmt.Errorf("loads end at %d and %d", a, b)
+					}
+					return nil
+				},
+				Outcome: results[*loaded],
+				Bugs:    []explore.Bug[*loaded]{bug("the best so far is kept in the policy", "final", newKeeper)},
+			})
+		})
+	}
 }

@@ -54,7 +54,7 @@ func requireMode(t testing.TB, c *health.Circuit, now time.Time, mode health.Cir
 	}
 }
 
-func requireRefused(t testing.TB, c *health.Circuit, now time.Time, want error, after time.Duration) {
+func requireNoPermit(t testing.TB, c *health.Circuit, now time.Time, want error, after time.Duration) {
 	t.Helper()
 	_, err := c.Acquire(now)
 	var refused *health.CircuitError
@@ -195,7 +195,7 @@ func TestCircuit_StaysOpenForItsTime(t *testing.T) {
 		t.Fatalf("NextChange answers %v, %t", wait, closed)
 	}
 	for _, after := range []time.Duration{0, time.Second, wait - 1} {
-		requireRefused(t, c, noon.Add(after), health.ErrOpen, wait-after)
+		requireNoPermit(t, c, noon.Add(after), health.ErrOpen, wait-after)
 		if left, ok := c.NextChange(noon.Add(after)); !ok || left != wait-after || c.Available(noon.Add(after)) {
 			t.Fatalf("after %v NextChange answers %v, %t", after, left, ok)
 		}
@@ -215,7 +215,7 @@ func TestCircuit_BoundsItsTrials(t *testing.T) {
 	acquire(t, c, now)
 	acquire(t, c, now)
 	for range 3 {
-		requireRefused(t, c, now, health.ErrTrialsTaken, 0)
+		requireNoPermit(t, c, now, health.ErrTrialsTaken, 0)
 		if state := c.State(now); state.Trials != 3 || c.Available(now) {
 			t.Fatalf("%+v", state)
 		}
@@ -319,7 +319,7 @@ func TestCircuit_TakesTheLongestDurations(t *testing.T) {
 		now = now.Add(wait)
 	}
 	acquire(t, c, now)
-	requireRefused(t, c, now.Add(longest-1), health.ErrTrialsTaken, 0)
+	requireNoPermit(t, c, now.Add(longest-1), health.ErrTrialsTaken, 0)
 }
 
 // Claim: A permit of an earlier epoch changes nothing: neither its result nor its end counts.
@@ -341,7 +341,7 @@ func TestCircuit_PermitsActOnTheirEpochOnly(t *testing.T) {
 			if after := c.State(now); after != before {
 				t.Fatalf("a late %s changed %+v to %+v", outcome, before, after)
 			}
-			requireRefused(t, c, now, health.ErrTrialsTaken, 0)
+			requireNoPermit(t, c, now, health.ErrTrialsTaken, 0)
 		}
 	})
 	t.Run("a permit of an earlier closed period", func(t *testing.T) {
@@ -469,7 +469,7 @@ func TestCircuit_LetsOneOfAHundredThrough(t *testing.T) {
 	if admitted != 1 {
 		t.Errorf("%d were admitted", admitted)
 	}
-	requireRefused(t, c, ten.Add(5*time.Second), health.ErrTrialsTaken, 0)
+	requireNoPermit(t, c, ten.Add(5*time.Second), health.ErrTrialsTaken, 0)
 }
 
 // Claim: Copies of a permit share one end; every later End is reported and changes nothing.
@@ -536,7 +536,7 @@ func TestCircuit_ReclaimsLostTrials(t *testing.T) {
 	c, lost, now := halfOpen(t, health.CircuitConfig{Trials: 2, MaxHold: 10 * time.Second})
 	alive := acquire(t, c, now.Add(time.Second))
 	almost, over := now.Add(10*time.Second-1), now.Add(10*time.Second)
-	requireRefused(t, c, almost, health.ErrTrialsTaken, 0)
+	requireNoPermit(t, c, almost, health.ErrTrialsTaken, 0)
 	if left, ok := c.NextChange(almost); !ok || left != 1 {
 		t.Fatalf("NextChange answers %v, %t", left, ok)
 	}
@@ -570,7 +570,7 @@ func TestCircuit_EndReclaimsToo(t *testing.T) {
 	for range 100 { // however many are lost, one can be had after the next hold
 		now = now.Add(time.Second)
 		acquire(t, c, now)
-		requireRefused(t, c, now, health.ErrTrialsTaken, 0)
+		requireNoPermit(t, c, now, health.ErrTrialsTaken, 0)
 	}
 }
 
@@ -661,8 +661,8 @@ func TestCircuit_SurvivesClockSteps(t *testing.T) {
 			acquire(t, c, stepped)
 			continue
 		}
-		requireRefused(t, c, stepped, health.ErrOpen, wait)
-		requireRefused(t, c, stepped.Add(wait-1), health.ErrOpen, 1)
+		requireNoPermit(t, c, stepped, health.ErrOpen, wait)
+		requireNoPermit(t, c, stepped.Add(wait-1), health.ErrOpen, 1)
 		acquire(t, c, stepped.Add(wait))
 	}
 	c := newCircuit(t, health.CircuitConfig{})
@@ -681,8 +681,8 @@ func TestCircuit_ReclaimsAcrossClockSteps(t *testing.T) {
 			acquire(t, c, stepped)
 			continue
 		}
-		requireRefused(t, c, stepped, health.ErrTrialsTaken, 0)
-		requireRefused(t, c, stepped.Add(time.Minute-1), health.ErrTrialsTaken, 0)
+		requireNoPermit(t, c, stepped, health.ErrTrialsTaken, 0)
+		requireNoPermit(t, c, stepped.Add(time.Minute-1), health.ErrTrialsTaken, 0)
 		acquire(t, c, stepped.Add(time.Minute))
 	}
 }

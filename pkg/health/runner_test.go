@@ -20,10 +20,10 @@ var errRefused = errors.New("refused")
 // scene is a Runner in a bubble, whose probes a test answers.
 type scene struct {
 	*health.Runner
-	health  *health.ActiveHealth
-	began   time.Time
-	cancel  context.CancelFunc
-	ended   chan error
+	health *health.ActiveHealth
+	began  time.Time
+	cancel context.CancelFunc
+	ended  chan error
 
 	mu      sync.Mutex
 	reports []string // what was found and when, written by Observe

@@ -1,3 +1,5 @@
+// Explorable.
+
 package policy
 
 import (

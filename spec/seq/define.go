@@ -20,7 +20,7 @@ func Define[S comparable](name string, initial S, step func(S, Op) []S) Spec {
 // two calls with different keys do not touch each other's state is for the caller
 // to say, beside the call.
 func Each[K cmp.Ordered](spec Spec, key func(Op) K) Spec {
-	return &each{Spec: spec, parts: func(h History) []History {
+	return &parted{spec, "each: ", func(h History) []History {
 		byKey := make(map[K]History)
 		for _, op := range h {
 			byKey[key(op)] = append(byKey[key(op)], op)
@@ -33,13 +33,29 @@ func Each[K cmp.Ordered](spec Spec, key func(Op) K) Spec {
 	}}
 }
 
-type each struct {
+// parted is a specification whose histories are not judged as they are.
+type parted struct {
 	Spec
-	parts func(History) []History
+	prefix string // of its name
+	parts  func(History) []History
 }
 
-func (e *each) Name() string              { return "each: " + e.Spec.Name() }
-func (e *each) Parts(h History) []History { return e.parts(h) }
+func (p *parted) Name() string              { return p.prefix + p.Spec.Name() }
+func (p *parted) Parts(h History) []History { return p.parts(h) }
+
+// Stepwise returns a specification of calls that may be several steps, each of
+// which takes effect at an instant of its own between the call and its return.
+// steps tells which; in what order they come is for the states of the given
+// specification to say.
+func Stepwise(spec Spec, steps func(Op) []Op) Spec {
+	return &parted{spec, "steps: ", func(h History) []History {
+		var all History
+		for _, op := range h {
+			all = append(all, steps(op)...)
+		}
+		return spec.Parts(all)
+	}}
+}
 
 // After returns a specification that starts where the calls lead, one after the
 // other. It keeps the name.

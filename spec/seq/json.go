@@ -27,6 +27,7 @@ type jsonValue struct {
 	Verdict   *Verdict   `json:"verdict,omitempty"`
 	Applied   *Applied   `json:"applied,omitempty"`
 	Stamped   *Stamped   `json:"stamped,omitempty"`
+	Sample    *Sample    `json:"sample,omitempty"`
 }
 
 // MarshalJSON writes the call. It fails for values of types that no
@@ -70,6 +71,8 @@ func wrap(value any) (v jsonValue, err error) {
 		v.Applied = &value
 	case Stamped:
 		v.Stamped = &value
+	case Sample:
+		v.Sample = &value
 	default:
 		err = fmt.Errorf("seq: no JSON form for %T", value)
 	}
@@ -92,6 +95,8 @@ func (v jsonValue) value() any {
 		return *v.Applied
 	case v.Stamped != nil:
 		return *v.Stamped
+	case v.Sample != nil:
+		return *v.Sample
 	default:
 		return nil
 	}

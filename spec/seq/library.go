@@ -2,6 +2,7 @@ package seq
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -31,6 +32,100 @@ func Turns(eligible []bool, cursor int) Spec {
 			}
 		}
 		return nil
+	})
+}
+
+type warmth struct {
+	known, done bool
+	since       int
+}
+
+// Warming is up to three candidates of weight 1 that come to their full weight in
+// 1000 units of time, from a tenth of it. An Apply names the instant and who is
+// eligible, and returns the weights in thousandths, ten bits for each.
+//
+//	Apply(8 * instant + set as bits) int   Warming() int
+func Warming() Spec {
+	return Define("warming", [3]warmth{}, func(warm [3]warmth, op Op) [][3]warmth {
+		if op.Name == "Warming" {
+			cold := 0
+			for _, w := range warm {
+				if w.known && !w.done {
+					cold++
+				}
+			}
+			return One(op.Result == cold, warm)
+		}
+		at, set := op.Arg.(int)>>3, op.Arg.(int)&7
+		elders := false
+		for i, w := range warm {
+			elders = elders || w.known && set>>i&1 != 0
+		}
+		weights := 0
+		for i := range warm {
+			weight, w := 1000, &warm[i]
+			switch {
+			case set>>i&1 == 0:
+				*w = warmth{}
+			case !w.known:
+				*w = warmth{known: true, done: !elders, since: at}
+			}
+			if w.known {
+				w.since = min(w.since, at) // a clock that steps back starts the time again
+				w.done = w.done || at-w.since >= 1000
+			}
+			if w.known && !w.done {
+				weight = max(100, at-w.since)
+			}
+			weights |= weight << (10 * i)
+		}
+		return One(op.Result == weights, warm)
+	})
+}
+
+type scoped struct {
+	scopes  int    // how many were drawn
+	members [4]int // by scope, how many were taken
+	drawn   uint64 // by task: it has drawn a scope and taken nobody
+}
+
+// Scoped is a source of picks of which each draws a scope, and then takes whoever
+// is next in the scope; between the two others may draw and take. In sequence the
+// picks are the given ones. Scopes have numbers under 4.
+//
+//	Pick() int
+func Scoped(source string, picks []int, scope func(pick int) int) Spec {
+	var members [4][]int
+	for _, pick := range picks {
+		members[scope(pick)] = append(members[scope(pick)], pick)
+	}
+	steps := Define("scoped picks of "+source, scoped{}, func(s scoped, op Op) []scoped {
+		pick := op.Result.(int)
+		at, task := scope(pick), uint64(1)<<op.Task
+		if op.Name == "Draw" {
+			allowed := s.scopes < len(picks) && scope(picks[s.scopes]) == at
+			s.scopes++
+			s.drawn |= task
+			return One(allowed, s)
+		}
+		allowed := s.drawn&task != 0 && s.members[at] < len(members[at]) && members[at][s.members[at]] == pick
+		s.members[at]++
+		s.drawn &^= task
+		return One(allowed, s)
+	})
+	return Stepwise(steps, func(op Op) []Op {
+		draw := op
+		draw.Name = "Draw"
+		return []Op{draw, op}
+	})
+}
+
+// Picks is a source of picks that come in the given order, whoever asks.
+//
+//	Pick() int
+func Picks(source string, picks []int) Spec {
+	return Define("picks of "+source, 0, func(next int, op Op) []int {
+		return One(next < len(picks) && op.Result == picks[next], next+1)
 	})
 }
 
@@ -300,6 +395,85 @@ func Probing(cfg ProbingConfig) Spec {
 			return One(op.Result == p.condition, p)
 		}
 	})
+}
+
+// Sample is the argument of an Observe or a Done: what a call took, and when it
+// ended. A Done names the call as well.
+type Sample struct {
+	Call, Took, At int
+}
+
+type peak struct {
+	cost           float64
+	at             int
+	calls, sampled uint64
+	read           [4]int // by task: the calls in flight that it has read, and one; 0: none
+}
+
+// move forgets until the instant. One before the last sample counts as that one;
+// only if it lies more than ten units before, everything begins anew.
+func (p *peak) move(instant int, initial, towards float64) {
+	if instant < p.at-10 {
+		p.cost, p.at = initial, instant
+	}
+	elapsed := max(0, instant-p.at)
+	p.cost = towards + float64((p.cost-towards)*math.Exp2(-float64(elapsed)))
+	p.at += elapsed
+}
+
+// Peak is an estimate of what calls take, with a half-life of one unit of time. A
+// longer sample counts at once; a shorter one, and the initial cost while there is
+// none, count by half in each unit. Calls have numbers under 64, tasks under 4.
+//
+//	Observe(Sample)   Estimate(at) int   Start(call) bool   Done(Sample) bool   Load(at) int
+//
+// A Done is a sample, and then the call is in flight no more; a Load reads the
+// calls in flight, and then the estimate. Between the two steps others may act.
+func Peak(initial int) Spec {
+	first := peak{cost: float64(initial)}
+	return Stepwise(Define(fmt.Sprintf("peak from %d", initial), first, first.next), func(op Op) []Op {
+		before := op
+		switch op.Name {
+		case "Done":
+			before.Name, op.Name = "Observe", "Leave"
+		case "Load":
+			before.Name = "Count"
+		default:
+			return []Op{op}
+		}
+		return []Op{before, op}
+	})
+}
+
+// next is one step of a state that began as first.
+func (first peak) next(p peak, op Op) []peak {
+	switch op.Name {
+	case "Observe":
+		s := op.Arg.(Sample)
+		p.move(s.At, first.cost, min(first.cost, float64(s.Took)))
+		p.cost = max(p.cost, float64(s.Took))
+		p.sampled |= bit(s.Call)
+		return []peak{p}
+	case "Leave":
+		call := bit(op.Arg.(Sample).Call)
+		allowed := op.Result == true && p.sampled&p.calls&call != 0
+		p.calls &^= call
+		return One(allowed, p)
+	case "Start":
+		p.calls, p.sampled = p.calls|bit(op.Arg), p.sampled&^bit(op.Arg)
+		return One(op.Result == true, p)
+	case "Count":
+		p.read[op.Task] = bits.OnesCount64(p.calls) + 1
+		return []peak{p}
+	}
+	calls := 1 // an Estimate is a Load without calls
+	allowed := true
+	if op.Name == "Load" {
+		calls, allowed, p.read[op.Task] = p.read[op.Task], p.read[op.Task] > 0, 0
+	}
+	seen := p
+	seen.move(op.Arg.(int), first.cost, first.cost)
+	return One(allowed && op.Result == int(seen.cost*float64(calls)), p)
 }
 
 // Marks is a set that only grows.

@@ -74,6 +74,26 @@ func TestEach_JudgesEveryObjectOnItsOwn(t *testing.T) {
 	}
 }
 
+func TestStepwise_LetsOthersActBetweenTheSteps(t *testing.T) {
+	twice := seq.Stepwise(register, func(op seq.Op) []seq.Op { // a write that passes through 9
+		if op.Name != "write" {
+			return []seq.Op{op}
+		}
+		before := op
+		before.Arg = 9
+		return []seq.Op{before, op}
+	})
+	if !seq.Check(twice, seq.History{write(0, 1, 0, 5), read(1, 9, 1, 2), read(1, 1, 3, 4)}) {
+		t.Error("a read between the two steps was not allowed")
+	}
+	if seq.Check(twice, seq.History{write(0, 1, 0, 1), read(1, 5, 2, 3)}) {
+		t.Error("a read of what was never written was allowed")
+	}
+	if seq.Check(register, seq.History{write(0, 1, 0, 5), read(1, 9, 1, 2), read(1, 1, 3, 4)}) {
+		t.Error("a read between the steps was allowed of a register without")
+	}
+}
+
 func TestAfter_StartsWhereTheCallsLead(t *testing.T) {
 	started := seq.After(register, write(0, 1, 0, 0), write(0, 2, 0, 0))
 	good, bad := seq.History{read(1, 2, 0, 1)}, seq.History{read(1, 1, 0, 1)}
@@ -106,6 +126,7 @@ func TestHistory_ComesBackFromJSON(t *testing.T) {
 		{Name: "Draw", Result: uint64(1) << 63},
 		{Name: "Report", Arg: seq.Verdict{Permit: 1, At: 2, Failed: true}, Result: false},
 		{Name: "Reserve", Arg: seq.Stamped{Number: 1, At: 2}, Result: 0},
+		{Name: "Observe", Arg: seq.Sample{Call: 1, Took: 2, At: 3}},
 		{Name: "Upsert", Arg: 1, Result: seq.Applied{Effect: "inserted", Revision: 1}},
 	}
 	b, err := json.Marshal(h)
