@@ -3,9 +3,9 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
@@ -210,7 +210,7 @@ func (c *call) replay() bool {
 // made again without that endpoint, up to Config.Admissions times.
 func (c *call) admit() (*attempt, error) {
 	b := c.balancer
-	a := &attempt{balancer: b, request: c.request, began: time.Now(), number: c.attempts + 1}
+	a := c.newAttempt()
 	if c.explain {
 		a.decision = new(poise.Decision)
 		c.decision = a.decision
@@ -245,7 +245,8 @@ func (c *call) recall() {
 	}
 }
 
-// enter takes the permit and the slot of the endpoint.
+// enter takes the slot of the endpoint and the permits of its quarantine and circuit.
+// The circuit is asked last, so that nothing can keep its trial from being made.
 func (a *attempt) enter(m *member) (err error) {
 	if a.permit, err = m.quarantine.Admit(); err != nil {
 		return err
@@ -253,6 +254,17 @@ func (a *attempt) enter(m *member) (err error) {
 	if a.slot, err = m.slots.Begin(); err != nil {
 		a.balancer.callEnded(m) // it held a slot for a moment
 		return err
+	}
+	if a.told != nil {
+		poke, err := m.signals.admit(a.told, a.began)
+		if poke {
+			a.balancer.poke()
+		}
+		if err != nil {
+			a.slot.Release()
+			a.balancer.callEnded(m)
+			return err
+		}
 	}
 	a.member = m
 	return nil
@@ -288,6 +300,9 @@ func (c *call) pick(a *attempt) (*member, error) {
 func (c *call) allRefused() error {
 	if errors.Is(c.refusal, poise.ErrAtCapacity) {
 		return c.refusal
+	}
+	if c.refusal != nil {
+		return fmt.Errorf("%w: %w", poise.ErrNoEligible, c.refusal)
 	}
 	return poise.ErrNoEligible
 }
