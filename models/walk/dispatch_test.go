@@ -376,6 +376,7 @@ func TestDispatch_FindsPlantedFaults(t *testing.T) {
 		graph   = *replay.Graph
 		mapping = *replay.StepMapping[*dispatcher]
 	)
+	unmade := func(_, _ replay.Record) (*dispatcher, error) { return nil, errBroken } // what is compared without a Balancer
 	nothing := func(*dispatcher, replay.Record) (any, error) { return "", nil }
 	for _, c := range []struct {
 		name  string
@@ -411,12 +412,14 @@ func TestDispatch_FindsPlantedFaults(t *testing.T) {
 			}
 		}, "after Answer, whether the call of a has ended is true"},
 		{"a call that is made", func(_ graph, m mapping) {
+			m.New = unmade
 			may := m.May
 			m.May = func(constants, state replay.Record, name string, args replay.Record) bool {
 				return name != "(*Balancer).RoundTrip" && may(constants, state, name, args)
 			}
 		}, "whether a client may make (*Balancer).RoundTrip"},
 		{"an answer that nobody gives", func(_ graph, m mapping) {
+			m.New = unmade
 			m.Ways = func(_, _ replay.Record, _ string) int { return 1 }
 		}, "goes on in 6 ways"},
 	} {

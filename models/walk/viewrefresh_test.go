@@ -178,11 +178,12 @@ func viewRefreshMapping(c carrier, driver func() *driver) replay.StepMapping[*re
 }
 
 // viewRefreshPlaces are those of the control loop, of the operator and of callers.
-// The first that fits counts: what refresh calls comes before itself.
+// The first that fits counts: what comeBack calls comes before itself.
 var viewRefreshPlaces = []place{
 	{name: "waiting", function: "(*Balancer).control", op: "Event.Wait"},
 	{name: "return", function: "(*Quarantine).Return", op: "Lock"},
-	{name: "woken", function: "(*Balancer).refresh", op: "Lock"},
+	{name: "woken", function: "(*Balancer).comeBack", op: "Lock"},
+	{name: "between", function: "(*Balancer).republish", op: "Lock"},
 	{name: "sample", function: "(*member).Sample", op: "Lock"},
 	{name: "drain", function: "setDrain", op: "CompareAndSwap"},
 	{name: "publish", function: "(*Balancer).publish", op: "Store"},
@@ -210,7 +211,7 @@ func (r *refresher) project() map[string]any {
 		return has
 	}
 	state["table"], state["current"] = has(r.newest), has(r.read("current", "picker").(*carried))
-	if at := r.run.where("control"); at == "waiting" || at == "woken" {
+	if at := r.run.where("control"); slices.Contains([]string{"waiting", "woken", "between"}, at) {
 		state["control"] = at
 	} else {
 		state["lock"], state["stage"] = "control", at
@@ -241,8 +242,8 @@ func refreshWays(_, state replay.Record, by string) int {
 		return 1
 	case by == "control" && state["control"].Str() == "waiting" && !state["kick"].Bool():
 		return 0
-	case by == "control" && state["control"].Str() == "woken" && state["lock"].Str() != "":
-		return 0
+	case by == "control" && state["control"].Str() != "waiting" && state["lock"].Str() != by:
+		return 1 - min(1, len(state["lock"].Str()))
 	case state["lock"].Str() == by && state["stage"].Str() == "prepare":
 		return 1 + left("refusals")
 	}

@@ -35,12 +35,12 @@ VARIABLES aside,   \* per member: set aside by its quarantine
           kick,    \* the event kick is fired
           timer,   \* the timer that pokes is set
           again,   \* what the refresh under way will set it for: it met a member that stays aside
-          control, \* the control loop: waiting, woken, or working with the lock held
+          control, \* the control loop: waiting, woken, working with the lock held, or between two looks
           lock,    \* who holds mu: "", "control" or "operator"
           stage,   \* what the holder of mu does next
           next,    \* the member that comes next in its loop
           view,    \* what it has sampled
-          target,  \* the member and the status that the operator asked for
+          target,  \* the member that the operator speaks of, and its status before
           pc,      \* per caller: what it does next
           has,     \* per caller: the picker it loaded
           choice,  \* per caller: the member it picked, 0 for none
@@ -62,7 +62,7 @@ Nothing == [m \in Members |-> FALSE]
 TypeOK == /\ {aside, over, open, table, current, view} \subseteq [Members -> BOOLEAN]
           /\ status \in [Members -> {"ready", "draining"}]
           /\ kick \in BOOLEAN /\ timer \in BOOLEAN /\ again \in BOOLEAN
-          /\ control \in {"waiting", "woken", "working"}
+          /\ control \in {"waiting", "woken", "working", "between"}
           /\ lock \in {"", "control", "operator"}
           /\ stage \in {"", "return", "sample", "prepare", "drain", "publish"}
           /\ next \in 1..N
@@ -106,28 +106,36 @@ ControlWake == /\ control = "waiting"
                /\ Say("ControlWake", "control", 0, "")
                /\ UNCHANGED <<facts, table, current, timer, again, work, calls, budget, barred>>
 
-\* Go: (*Balancer).refresh, the lock.
-RefreshLock == /\ control = "woken"
-               /\ lock = ""
-               /\ control' = "working"
-               /\ lock' = "control" /\ stage' = "return"
-               /\ Say("RefreshLock", "control", 0, "")
-               /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
+\* Go: (*Balancer).comeBack, the lock.
+ComeBackLock == /\ control = "woken"
+                /\ lock = ""
+                /\ control' = "working"
+                /\ lock' = "control" /\ stage' = "return"
+                /\ Say("ComeBackLock", "control", 0, "")
+                /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
 
-\* Go: (*Balancer).refresh, the return of one member. A member that stays aside
-\* will set the timer.
-RefreshReturn == /\ stage = "return"
-                 /\ aside' = [aside EXCEPT ![next] = @ /\ ~over[next]]
-                 /\ over' = [over EXCEPT ![next] = FALSE]
-                 /\ again' = (again \/ aside'[next])
-                 /\ Advance("sample")
-                 /\ Say("RefreshReturn", "control", next, "")
-                 /\ UNCHANGED <<status, open, table, current, kick, timer, control, lock, view, target, calls, budget, barred>>
+\* Go: (*Balancer).comeBack, the return of one member. A member that stays aside
+\* will set the timer. The lock is free after the last one.
+ComeBack == /\ stage = "return"
+            /\ aside' = [aside EXCEPT ![next] = @ /\ ~over[next]]
+            /\ over' = [over EXCEPT ![next] = FALSE]
+            /\ again' = (again \/ aside'[next])
+            /\ Advance("")
+            /\ IF next < N THEN UNCHANGED <<lock, control>> ELSE lock' = "" /\ control' = "between"
+            /\ Say("ComeBack", "control", next, "")
+            /\ UNCHANGED <<status, open, table, current, kick, timer, view, target, calls, budget, barred>>
 
-\* Go: (*member).Sample, of one member; the operator's with the status it asked for.
+\* Go: (*Balancer).republish, the lock.
+RepublishLock == /\ control = "between"
+                 /\ lock = ""
+                 /\ control' = "working"
+                 /\ lock' = "control" /\ stage' = "sample"
+                 /\ Say("RepublishLock", "control", 0, "")
+                 /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
+
+\* Go: (*member).Sample, of one member.
 Sample == /\ stage = "sample"
-          /\ LET s == IF target.member = next THEN target.status ELSE status[next]
-             IN view' = [view EXCEPT ![next] = ~aside[next] /\ ~Drained(next, s)]
+          /\ view' = [view EXCEPT ![next] = ~aside[next] /\ ~Drained(next, status[next])]
           /\ Advance("prepare")
           /\ Say("Sample", lock, next, "")
           /\ UNCHANGED <<facts, table, current, loop, lock, target, calls, budget, barred>>
@@ -141,7 +149,7 @@ Prepare == /\ stage = "prepare"
            /\ UNCHANGED <<facts, current, loop, lock, next, view, target, calls, budget, barred>>
 
 \* Go: (*Balancer).prepare, of a policy that refuses or panics. The control loop tries again
-\* later; the operator is told.
+\* later; the operator is told, and its word is taken back.
 PrepareRefused == /\ stage = "prepare"
                   /\ budget.refusals > 0
                   /\ budget' = [budget EXCEPT !.refusals = @ - 1]
@@ -150,17 +158,19 @@ PrepareRefused == /\ stage = "prepare"
                   /\ control' = IF lock = "control" THEN "waiting" ELSE control
                   /\ Unlock
                   /\ Say("PrepareRefused", lock, 0, "refused")
-                  /\ again' = FALSE
-                  /\ UNCHANGED <<facts, table, kick, calls, barred>>
+                  /\ again' = (lock = "operator" /\ again)
+                  /\ status' = IF lock = "control" \/ Bug = "KeepsTheRefused" THEN status
+                               ELSE [status EXCEPT ![target.member] = target.status]
+                  /\ UNCHANGED <<aside, over, open, table, kick, calls, barred>>
 
-\* Go: (*Balancer).refresh, the store that publishes. The timer is set after it.
-RefreshPublish == /\ stage = "publish" /\ lock = "control"
-                  /\ current' = IF Bug = "PublishesTheOld" THEN current ELSE table
-                  /\ timer' = (timer \/ again) /\ again' = FALSE
-                  /\ control' = "waiting"
-                  /\ Unlock
-                  /\ Say("RefreshPublish", "control", 0, "published")
-                  /\ UNCHANGED <<facts, table, kick, calls, budget, barred>>
+\* Go: (*Balancer).republish, the store that publishes. The timer is set after it.
+RepublishPublish == /\ stage = "publish" /\ lock = "control"
+                    /\ current' = IF Bug = "PublishesTheOld" THEN current ELSE table
+                    /\ timer' = (timer \/ again) /\ again' = FALSE
+                    /\ control' = "waiting"
+                    /\ Unlock
+                    /\ Say("RepublishPublish", "control", 0, "published")
+                    /\ UNCHANGED <<facts, table, kick, calls, budget, barred>>
 
 \* Go: (*Balancer).SetStatus, the lock.
 SetStatusLock(m, s) == /\ lock = ""
@@ -168,21 +178,22 @@ SetStatusLock(m, s) == /\ lock = ""
                        /\ status[m] # s
                        /\ budget' = [budget EXCEPT !.changes = @ - 1]
                        /\ lock' = "operator" /\ stage' = IF Bug = "SkipsTheSample" THEN "prepare" ELSE "sample"
-                       /\ target' = [member |-> m, status |-> s]
+                       /\ target' = [member |-> m, status |-> status[m]]
+                       /\ status' = [status EXCEPT ![m] = s]
                        /\ barred' = IF s = "ready" THEN [c \in Callers |-> barred[c] \ {m}] ELSE barred
                        /\ Say("SetStatusLock", "operator", m, s)
-                       /\ UNCHANGED <<facts, table, current, loop, next, view, calls>>
+                       /\ UNCHANGED <<aside, over, open, table, current, loop, next, view, calls>>
 
 \* Go: setDrain, which closes or opens the slots.
 SetStatusDrain == /\ stage = "drain"
-                  /\ open' = [open EXCEPT ![target.member] = ~Drained(target.member, target.status)]
+                  /\ open' = [open EXCEPT ![target.member] = ~Drained(target.member, status[target.member])]
                   /\ stage' = "publish"
                   /\ Say("SetStatusDrain", "operator", target.member, "")
                   /\ UNCHANGED <<aside, over, status, table, current, loop, lock, next, view, target, calls, budget, barred>>
 
 \* Go: (*Balancer).SetStatus, the store that publishes.
 SetStatusPublish == /\ stage = "publish" /\ lock = "operator"
-                    /\ status' = IF Bug = "KeepsTheList" THEN status ELSE [status EXCEPT ![target.member] = target.status]
+                    /\ status' = IF Bug = "ForgetsTheWord" THEN [status EXCEPT ![target.member] = target.status] ELSE status
                     /\ current' = table
                     /\ Unlock
                     /\ Say("SetStatusPublish", "operator", target.member, "published")
@@ -281,12 +292,13 @@ TimerRings == /\ timer
               /\ UNCHANGED <<facts, table, current, again, control, work, calls, budget, barred>>
 
 Next == \/ ControlWake
-        \/ RefreshLock
-        \/ RefreshReturn
+        \/ ComeBackLock
+        \/ ComeBack
+        \/ RepublishLock
         \/ Sample
         \/ Prepare
         \/ PrepareRefused
-        \/ RefreshPublish
+        \/ RepublishPublish
         \/ \E m \in Members, s \in {"ready", "draining"} : SetStatusLock(m, s)
         \/ SetStatusDrain
         \/ SetStatusPublish
@@ -307,8 +319,8 @@ Next == \/ ControlWake
 \* end, because Refusals is finite.
 Spec == /\ Init
         /\ [][Next]_vars
-        /\ WF_vars(ControlWake) /\ WF_vars(RefreshLock) /\ WF_vars(RefreshReturn)
-        /\ WF_vars(Sample) /\ WF_vars(Prepare) /\ WF_vars(RefreshPublish)
+        /\ WF_vars(ControlWake) /\ WF_vars(ComeBackLock) /\ WF_vars(ComeBack) /\ WF_vars(RepublishLock)
+        /\ WF_vars(Sample) /\ WF_vars(Prepare) /\ WF_vars(RepublishPublish)
         /\ WF_vars(SetStatusDrain) /\ WF_vars(SetStatusPublish)
         /\ \A c \in Callers : WF_vars(Poke(c))
         /\ \A m \in Members : WF_vars(TimeOver(m))
