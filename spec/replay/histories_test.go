@@ -146,6 +146,10 @@ func TestWard_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/ward/Ward.histories", requireLaw(t, "../tla/ward/Ward.graph", wardMapping()))
 }
 
+func TestLives_LawCallsArePathsOfTheirGraph(t *testing.T) {
+	requireSample(t, "../tla/lives/Lives.histories", requireLaw(t, "../tla/lives/Lives.graph", livesMapping(t)))
+}
+
 // requireSample compares the histories with the committed ones, which TLC judges.
 func requireSample(t *testing.T, file string, sample []replay.History) {
 	t.Helper()
