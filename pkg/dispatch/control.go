@@ -29,7 +29,7 @@ func (b *Balancer) prepare(members []*member) (*published, error) {
 	if !b.cfg.Health.off() {
 		now := time.Now()
 		for _, m := range members {
-			m.signals.look(now)
+			m.signals.at = now
 		}
 	}
 	candidates := make([]poise.Candidate, len(members))

@@ -45,15 +45,24 @@ func (m *member) status() poise.Status {
 	}
 }
 
-// Sample returns the member as policies see it. Requires Balancer.mu.
-func (m *member) Sample() poise.Sample {
-	s := poise.Sample{
+// listed is a member as the list and the operator have it.
+type listed struct{ *member }
+
+// Sample returns the member without its health. Requires Balancer.mu.
+func (m listed) Sample() poise.Sample {
+	return poise.Sample{
 		ID: m.ID, Incarnation: m.incarnation, Weight: m.Weight, Status: m.status(),
 		Priority: m.Priority, Locality: m.Locality, LocalityWeight: m.LocalityWeight,
 		Load: m.slots.InFlight(),
 	}
-	if m.signals != nil {
-		s.Excluded = m.signals.reason
+}
+
+// Sample returns the member as policies see it. Requires Balancer.mu.
+func (m *member) Sample() (s poise.Sample) {
+	if m.signals == nil {
+		s = listed{m}.Sample()
+	} else {
+		s = m.signals.sample(listed{m})
 	}
 	if s.Excluded == poise.NotExcluded && m.quarantine.Aside() {
 		s.Excluded = poise.ExcludedSetAside

@@ -21,9 +21,10 @@ type signals struct {
 	// holds counts who uses the endpoint, its calls together and its probes: who is
 	// last closes it.
 	holds syncx.Int32
-	// refusing: the newest View may be one without the endpoint because its circuit
-	// refuses, so that whoever makes room there has to say so.
-	refusing syncx.Bool
+	// refusing: the newest View is one without the endpoint because its circuit
+	// refuses, so that whoever makes room there has to say so. out: it is without it,
+	// for whatever reason of health.
+	refusing, out syncx.Bool
 	// forced: the condition was forced since the last report of a probe.
 	forced   syncx.Bool
 	retired  syncx.Bool // the incarnation has ended
@@ -31,8 +32,8 @@ type signals struct {
 	ejection syncx.Pointer[ejection] // nil unless ejected
 
 	// Guarded by Balancer.mu.
-	reason poise.Reason       // for the View that is being made
-	stop   context.CancelFunc // ends the probes; nil before they begin
+	at   time.Time          // of the View that is being made
+	stop context.CancelFunc // ends the probes; nil before they begin
 }
 
 // ejection is one ejection of an outlier.
@@ -114,36 +115,26 @@ func (b *Balancer) regroup() {
 	}
 }
 
-// look notes why the endpoint is left out at the instant, for Sample. Requires
-// Balancer.mu.
-func (s *signals) look(now time.Time) {
-	s.reason = s.blocked(now)
-	if s.reason == poise.NotExcluded {
-		s.reason = s.outlier.Excluded()
-	}
+// check returns a candidate with what the signals say of it at the instant, outlier
+// detection aside.
+func (s *signals) check(c poise.Candidate, now time.Time) health.Checked {
+	return health.Checked{Candidate: c, Active: s.active, Circuit: s.circuit, Now: now}
 }
 
-// blocked returns why the endpoint is left out at the instant, outlier detection
-// aside.
-func (s *signals) blocked(now time.Time) poise.Reason {
-	open := s.circuit != nil && s.refuses(now)
-	switch {
-	case s.active != nil && s.active.Excluded() != poise.NotExcluded:
-		return s.active.Excluded()
-	case open:
-		return poise.ExcludedCircuitOpen
+// sample returns the sample that the signals leave of a candidate for the View that
+// is being made. Requires Balancer.mu.
+func (s *signals) sample(c poise.Candidate) poise.Sample {
+	if s.circuit != nil {
+		s.refusing.Store(true) // before the look: whoever makes room after it sees this
 	}
-	return poise.NotExcluded
-}
-
-// refuses reports whether the circuit refuses at the instant.
-func (s *signals) refuses(now time.Time) bool {
-	s.refusing.Store(true) // before the look: whoever makes room after it sees this
-	if s.circuit.Available(now) {
+	checked := s.check(c, s.at)
+	checked.Outlier = s.outlier
+	sample := checked.Sample()
+	if sample.Excluded != poise.ExcludedCircuitOpen {
 		s.refusing.Store(false)
-		return false
 	}
-	return true
+	s.out.Store(sample.Excluded != poise.NotExcluded)
+	return sample
 }
 
 // told is what a call keeps of the signals of its endpoint until it ends.
@@ -174,7 +165,7 @@ func (c *call) newAttempt() *attempt {
 func (s *signals) admit(t *told, now time.Time) (poke bool, err error) {
 	if s.circuit != nil {
 		if t.permit, err = s.circuit.Acquire(now); err != nil {
-			return !s.refusing.Load(), err
+			return !s.out.Load(), err
 		}
 	}
 	t.outlier = s.outlier.Begin()
@@ -210,6 +201,11 @@ func (l *life) letGo() {
 	closeQuietly(l.endpoint)
 }
 
+// serves reports whether a sample is one of a candidate that can be chosen.
+func serves(s poise.Sample) bool {
+	return s.Status == poise.Ready && s.Excluded == poise.NotExcluded
+}
+
 // sweep ejects the outliers and readmits those whose time is over, and returns when
 // to look again, be it for a circuit; 0 for not before the next poke.
 func (b *Balancer) sweep(now time.Time) (wait time.Duration) {
@@ -227,7 +223,7 @@ func (b *Balancer) sweep(now time.Time) (wait time.Duration) {
 		}
 		group = append(group, health.OutlierMember{
 			Subject:     s.outlier,
-			Unavailable: m.status() != poise.Ready || s.blocked(now) != poise.NotExcluded || m.quarantine.Aside(),
+			Unavailable: !serves(s.check(listed{m}, now).Sample()) || m.quarantine.Aside(),
 		})
 	}
 	b.group = group
