@@ -8,6 +8,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -24,9 +25,20 @@ func (constantBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (constantBody) Close() error             { return nil }
 
 func TestBalancer_AllocatesOncePerCall(t *testing.T) {
+	requireOneAllocation(t, dispatch.HealthConfig{})
+}
+
+func TestBalancer_AllocatesNoMoreWithHealth(t *testing.T) {
+	requireOneAllocation(t, dispatch.HealthConfig{
+		Probes: probing(), Circuit: new(health.CircuitConfig), Outliers: new(health.OutlierControllerConfig), Window: new(health.OutcomeWindowConfig),
+	})
+}
+
+func requireOneAllocation(t *testing.T, cfg dispatch.HealthConfig) {
+	t.Helper()
 	for name, body := range map[string]io.ReadCloser{"without a response body": http.NoBody, "with a response body": constantBody{}} {
 		resp := &http.Response{StatusCode: 200}
-		b := newBalancer(t, dispatch.Config{Policy: new(policy.PowerOfTwoChoices)}, &constant{resp}, &constant{resp})
+		b := newBalancer(t, dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Health: cfg}, &constant{resp}, &constant{resp})
 		req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
 		n := testing.AllocsPerRun(1000, func() {
 			resp.Body = body
