@@ -186,7 +186,9 @@ func (b *Balancer) CloseIdleConnections() {
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
 // when its last call has ended. It waits for the Balancer's goroutine to end, but
-// for one that is in ObserveState, Connect or Describe. A second Close does nothing.
+// for one that is in ObserveState, Connect or Describe, and for the probes, of which
+// one that ignores its context takes no longer than its Timeout. A second Close does
+// nothing more.
 func (b *Balancer) Close() error {
 	b.mu.Lock()
 	closed := b.load().closed

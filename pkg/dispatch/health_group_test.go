@@ -265,6 +265,9 @@ func TestBalancer_EndsItsProbes(t *testing.T) {
 				if err := end(b); err != nil {
 					t.Fatal(err)
 				}
+				if name == "Close" && p.inside.Load() != 0 {
+					t.Error("Close has not waited")
+				}
 				synctest.Wait()
 				if p.inside.Load() != 0 || p.closed.Load() != 1 || p.during.Load() != 0 {
 					t.Errorf("%d probes run; it was closed %d times, during %d", p.inside.Load(), p.closed.Load(), p.during.Load())
