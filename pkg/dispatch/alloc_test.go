@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/policy"
@@ -51,6 +52,47 @@ func requireOneAllocation(t *testing.T, cfg dispatch.HealthConfig) {
 		})
 		if n != 1 {
 			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// A Balancer that follows a directory is the same to a call, also in the look at
+// whether the directory was closed.
+func TestBalancer_ThatFollowsAllocatesOncePerCall(t *testing.T) {
+	for _, failClosed := range []bool{false, true} {
+		d, err := discovery.New(discovery.Config[int]{Equal: func(a, b int) bool { return a == b }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := d.Open("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := source.Upsert(id, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resp := &http.Response{StatusCode: 200, Body: http.NoBody}
+		members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
+			Directory: d, FailClosed: failClosed,
+			Connect: func(discovery.Member[int]) (dispatch.Endpoint, error) { return &constant{resp}, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := dispatch.New(dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Membership: members})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
+		if n := testing.AllocsPerRun(1000, func() {
+			if _, err := b.RoundTrip(req); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 1 {
+			t.Errorf("fail closed %t: %v allocations", failClosed, n)
 		}
 	}
 }

@@ -796,6 +796,33 @@ func TestBalancer_ClosesWhileItConnects(t *testing.T) {
 	})
 }
 
+// Whoever wakes the Balancer in the moment of Close does not make it follow on. Which
+// of the two it sees first is chance, hence so many trials.
+//
+// Claim: Close ends the Balancer's goroutine; calls in flight go on.
+func TestBalancer_FollowsNothingOnceItIsClosed(t *testing.T) {
+	for range 30 {
+		synctest.Test(t, func(t *testing.T) {
+			f := follow(t, dispatch.Config{
+				Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1},
+			}, discovery.Config[spec]{}, false)
+			f.apply(upsert("a", spec{bad: "call"}), upsert("b", spec{bad: "call"}))
+			f.net.hook = func(discovery.Member[spec]) {
+				f.net.hook = nil
+				if _, err := f.session.Upsert("late", spec{}); err != nil {
+					t.Error(err)
+				}
+				_, _ = get(t, f.b) // sets one aside, which wakes the Balancer
+				_ = f.b.Close()
+			}
+			f.apply(upsert("c", spec{}))
+			if f.net.last("late") != nil {
+				t.Fatal("it connects a member after Close")
+			}
+		})
+	}
+}
+
 // Each Balancer connects for itself. The first in which the last call has ended lets
 // the member leave the directory; the calls of the others go on.
 //
