@@ -331,7 +331,9 @@ func (h *ActiveHealth) wait() time.Duration {
 	case Unhealthy:
 		interval = h.cfg.UnhealthyInterval
 	}
-	// At most 99 of 100 parts, rounded down: what is left is at least 1.
+	// At most 99 of 100 parts, rounded down: what is left is at least 1. The high word
+	// of the product is the draw, without another for the bias, which is under
+	// (part+1)/2^64.
 	part := interval/100*time.Duration(h.cfg.Jitter) + interval%100*time.Duration(h.cfg.Jitter)/100
 	off, _ := bits.Mul64(h.draw, uint64(part)+1)
 	return interval - time.Duration(off)
