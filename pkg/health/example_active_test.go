@@ -46,6 +46,7 @@ func ExampleRunner() {
 	defer backend.Close()
 
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	active, _ := health.NewActiveHealth(health.ActiveHealthConfig{Interval: time.Millisecond})
 	probe, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: backend.URL + "/healthz"})
 	if err != nil {

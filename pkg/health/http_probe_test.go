@@ -131,14 +131,14 @@ func TestHTTPProbe_SendsWhatItWasTold(t *testing.T) {
 
 // body counts what is read of it.
 type body struct {
-	endless bool
-	read    atomic.Int64
-	closed  atomic.Bool
+	fails  error // else it is endless
+	read   atomic.Int64
+	closed atomic.Bool
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if !b.endless {
-		return 0, io.EOF
+	if b.fails != nil {
+		return 0, b.fails
 	}
 	b.read.Add(int64(len(p)))
 	return len(p), nil
@@ -160,7 +160,7 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 		maxBody int
 		read    int64
 	}{{200, 0, 4096}, {200, 10_000, 10_000}, {503, 0, 0}} {
-		b := &body{endless: true}
+		b := new(body)
 		p := newHTTPProbe(t, health.HTTPProbeConfig{
 			URL: "http://name.example", MaxBody: row.maxBody,
 			Transport: roundTrip(func(*http.Request) (*http.Response, error) {
@@ -170,6 +170,19 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 		_ = p.Probe(t.Context())
 		if b.read.Load() != row.read || !b.closed.Load() {
 			t.Errorf("status %d: it read %d bytes, want %d, and closed the body: %t", row.status, b.read.Load(), row.read, b.closed.Load())
+		}
+	}
+}
+
+func TestHTTPProbe_ReturnsWhyABodyBrokeOff(t *testing.T) {
+	for _, start := range []string{"", "ok"} {
+		b := &body{fails: errRefused}
+		p := newHTTPProbe(t, health.HTTPProbeConfig{
+			URL: "http://name.example", Body: start,
+			Transport: roundTrip(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Body: b}, nil }),
+		})
+		if err := p.Probe(t.Context()); !errors.Is(err, errRefused) || !b.closed.Load() {
+			t.Errorf("with %q: %v, and the body is closed: %t", start, err, b.closed.Load())
 		}
 	}
 }
