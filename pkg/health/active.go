@@ -184,10 +184,7 @@ func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reserv
 		return Reservation{}, wait, ErrNotDue
 	}
 	h.number++
-	h.running, h.reserved = true, now
-	if h.cfg.Jitter > 0 {
-		h.draw = chance.Uint64()
-	}
+	h.running, h.reserved, h.draw = true, now, chance.Uint64()
 	return Reservation{number: h.number}, 0, nil
 }
 

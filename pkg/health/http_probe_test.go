@@ -158,11 +158,12 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 	for _, row := range []struct {
 		status  int
 		maxBody int
+		start   string
 		read    int64
-	}{{200, 0, 4096}, {200, 10_000, 10_000}, {503, 0, 0}} {
+	}{{200, 0, "", 4096}, {200, 10_000, "", 10_000}, {200, 100, "\x00\x00\x00", 100}, {200, 3, "\x00\x00\x00", 3}, {503, 0, "", 0}} {
 		b := new(body)
 		p := newHTTPProbe(t, health.HTTPProbeConfig{
-			URL: "http://name.example", MaxBody: row.maxBody,
+			URL: "http://name.example", MaxBody: row.maxBody, Body: row.start,
 			Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: row.status, Body: b}, nil
 			}),
@@ -171,6 +172,29 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 		if b.read.Load() != row.read || !b.closed.Load() {
 			t.Errorf("status %d: it read %d bytes, want %d, and closed the body: %t", row.status, b.read.Load(), row.read, b.closed.Load())
 		}
+	}
+}
+
+// What a transport does to a request, or a caller to a config, does not last.
+func TestHTTPProbe_KeepsItsOwnCopies(t *testing.T) {
+	seen := ""
+	expect := []health.StatusRange{{200, 200}}
+	p := newHTTPProbe(t, health.HTTPProbeConfig{
+		URL: "http://name.example", Expect: expect, Header: http.Header{"X-Probe": {"yes"}},
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			seen += r.Header.Get("X-Probe") + " "
+			r.Header.Set("X-Probe", "changed")
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		}),
+	})
+	expect[0] = health.StatusRange{First: 500, Last: 599}
+	for range 2 {
+		if err := p.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen != "yes yes " {
+		t.Fatalf("the probes sent %q", seen)
 	}
 }
 
