@@ -256,9 +256,7 @@ func (r *Runner) reserve(ctx context.Context, patient bool) (Reservation, error)
 		if ctx.Err() != nil {
 			return Reservation{}, ctx.Err()
 		}
-		// Watching begins before the look, or a Force between the two would be missed.
-		changed := r.cfg.Health.watch()
-		reservation, wait, err := r.cfg.Health.Reserve(time.Now(), r.chance)
+		reservation, wait, changed, err := r.cfg.Health.reserveOrWatch(time.Now(), r.chance)
 		if err == nil {
 			return reservation, nil
 		}
