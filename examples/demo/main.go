@@ -1,7 +1,7 @@
 // Demo sends real requests through the library to real HTTP servers that are
 // slow, broken, hanging, drained, killed and restarted, that join and leave. It
-// shows live what the library makes of them, and checks the library's promises on
-// the way.
+// shows live what the library makes of them, and checks the library's promises
+// on the way.
 //
 //	go run ./examples/demo
 //	go run ./examples/demo -policy round-robin

@@ -22,6 +22,7 @@ type evidence struct {
 	attempts  map[string][]attempt // by the library's events
 
 	sightings []sighting // of backends that were set aside
+	courses   []course   // of illnesses whose servers recovered
 
 	endpoints  int
 	held       map[string]uint64 // slots that are held after all has ended
@@ -60,6 +61,7 @@ func judge(e evidence) []promise {
 		nothingIsSentTwice(e),
 		drainedGetsNothingNew(e),
 		setAsideGetsNothingNew(e),
+		illIsLeftOut(e),
 		everySlotComesBack(e),
 		everyEndpointIsClosed(e),
 		noGoroutineStays(e),

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // noon is when the events of these tests happen.
@@ -33,13 +35,26 @@ func soundEvidence() evidence {
 			{"b", at(300), at(301)}, // after all attempts
 		},
 		endpoints: 2,
+		courses: []course{
+			soundCourse(),
+			{illness: illnesses[1], ill: time.Second},                                                              // too short to tell
+			{illness: illnesses[1], ill: time.Minute, well: time.Minute, requests: 59},                             // too few requests to tell
+			{illness: illnesses[2], ill: time.Minute, well: time.Minute, leftOut: true, back: true, after: plenty}, // no key led there
+		},
+	}
+}
+
+func soundCourse() course {
+	return course{
+		illness: illnesses[0], requests: 5, after: plenty, ill: illFor, well: wellFor,
+		leftOut: true, back: true, served: true,
 	}
 }
 
 func TestJudge_SoundEvidenceBreaksNothing(t *testing.T) {
 	promises := judge(soundEvidence())
-	if len(promises) != 7 {
-		t.Errorf("%d promises, want 7", len(promises))
+	if len(promises) != 8 {
+		t.Errorf("%d promises, want 8", len(promises))
 	}
 	for _, p := range promises {
 		if !p.Held || !p.tried || p.Detail != "" || p.on == "" {
@@ -53,6 +68,14 @@ func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
 		name, broken, detail string
 		plant                func(*evidence)
 	}{
+		{"who is ill and not left out", "fell ill", "failing was ill and never left out",
+			func(e *evidence) { e.courses[0].leftOut = false }},
+		{"who is left out for another reason", "fell ill", "failing was left out as draining, not as set aside",
+			func(e *evidence) { e.courses[0].leftOut, e.courses[0].otherwise = false, poise.ExcludedDraining }},
+		{"who recovers and does not come back", "fell ill", "failing recovered and is circuit open still",
+			func(e *evidence) { e.courses[0].back, e.courses[0].last = false, poise.ExcludedCircuitOpen }},
+		{"who comes back and gets nothing", "fell ill", "failing recovered and got no request",
+			func(e *evidence) { e.courses[0].served = false }},
 		{"a request that ends in some other error", "every request ended",
 			"request 6: EOF", func(e *evidence) {
 				e.endings[typedError]--

@@ -28,33 +28,42 @@ const (
 	killAt    = 0.40
 	leaveAt   = 0.50
 	restartAt = 0.60
+	recoverAt = 0.50
 )
 
 // startBackends starts the demo's own servers.
 func startBackends() ([]backend, error) {
 	var backends []backend
+	well := answersIn(4 * time.Millisecond)
 	for _, b := range []struct {
 		name, role string
 		behave     http.HandlerFunc
 		late       bool
+		sick       *sick
 	}{
-		{"fast-1", "3 ms", answersIn(3 * time.Millisecond), false},
-		{"fast-2", "3 ms", answersIn(3 * time.Millisecond), false},
-		{"medium", "12 ms", answersIn(12 * time.Millisecond), false},
-		{"slow", "60 ms", answersIn(60 * time.Millisecond), false},
-		{"torn", "4 ms, resets", resets(4*time.Millisecond, 12), false},
-		{"drained", "4 ms, drained", answersIn(4 * time.Millisecond), false},
-		{"killed", "4 ms, killed", answersIn(4 * time.Millisecond), false},
-		{"leaving", "4 ms, leaves", answersIn(4 * time.Millisecond), false},
-		{"failing", "503 at once", fails, false},
-		{"hanging", "never answers", hangs, false},
-		{"joining", "4 ms, joins", answersIn(4 * time.Millisecond), true},
+		{"fast-1", "3 ms", answersIn(3 * time.Millisecond), false, nil},
+		{"fast-2", "3 ms", answersIn(3 * time.Millisecond), false, nil},
+		{"medium", "12 ms", answersIn(12 * time.Millisecond), false, nil},
+		{"slow", "60 ms", answersIn(60 * time.Millisecond), false, nil},
+		{"torn", "4 ms, resets", resets(4*time.Millisecond, 12), false, nil},
+		{"drained", "4 ms, drained", answersIn(4 * time.Millisecond), false, nil},
+		{"killed", "4 ms, killed", answersIn(4 * time.Millisecond), false, nil},
+		{"leaving", "4 ms, leaves", answersIn(4 * time.Millisecond), false, nil},
+		{"failing", "503, recovers", nil, false, &sick{bad: fails, good: well, gentle: true}},
+		{"flapping", "500, recovers", nil, false, &sick{bad: flaps(), good: well, gentle: true}},
+		{"hanging", "hangs, recovers", nil, false, &sick{bad: hangs, good: well}},
+		{"stalling", "700 ms, recovers", nil, false, &sick{bad: answersIn(700 * time.Millisecond), good: well}},
+		{"joining", "4 ms, joins", answersIn(4 * time.Millisecond), true, nil},
 	} {
+		if b.sick != nil {
+			b.behave = b.sick.behave
+		}
 		s, err := startServer(b.behave)
 		if err != nil {
 			killServers(backends)
 			return nil, err
 		}
+		s.sick = b.sick
 		backends = append(backends, backend{b.name, b.role, b.late, s})
 	}
 	return backends, nil
@@ -70,7 +79,7 @@ func killServers(backends []backend) {
 // again it is twice as long, up to the longest.
 const (
 	backoff    = 500 * time.Millisecond
-	maxBackoff = 4 * time.Second
+	maxBackoff = 2 * time.Second
 )
 
 // patience is how long the demo waits before it gives up.
@@ -102,7 +111,12 @@ func newBalancer(s settings, directory *discovery.Directory[string], lines *line
 	if err != nil {
 		return nil, err
 	}
+	var checks dispatch.HealthConfig // none: nobody knows what the user's own answer to probes
+	if !s.own() {
+		checks = healthOf()
+	}
 	return dispatch.New(dispatch.Config{
+		Health:         checks,
 		Policy:         chosen,
 		Membership:     members,
 		Key:            userOf,
@@ -176,6 +190,7 @@ var script = []step{
 		t.server("killed").kill()
 		return "killed is killed: its listener and its connections close", nil
 	}},
+	{recoverAt, func(_ context.Context, t *trial) (string, error) { return t.recover(), nil }},
 	{leaveAt, func(_ context.Context, t *trial) (string, error) {
 		_, err := t.session.Remove("leaving")
 		return "leaving is removed from the directory", err

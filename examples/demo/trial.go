@@ -32,6 +32,7 @@ type trial struct {
 	traffic    *traffic
 
 	watch     watch
+	clinic    clinic
 	roster    roster
 	drainages []*drainage
 	notes     []note
@@ -58,6 +59,12 @@ func newTrial(s settings, resolver discovery.Resolver) (*trial, error) {
 	t.traffic.client = &http.Client{
 		Transport:     t.balancer,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	if !s.own() {
+		t.clinic.began = time.Now()
+		for _, i := range illnesses {
+			t.clinic.courses = append(t.clinic.courses, course{illness: i})
+		}
 	}
 	t.roster.look(t.balancer.Endpoints()) // who is there from the start is no news
 	return t, nil
@@ -228,6 +235,7 @@ func (t *trial) look() []dispatch.EndpointState {
 		}
 	}
 	t.moved(t.roster.look(states), from)
+	t.clinic.look(states)
 	for _, s := range states {
 		switch t.watch.look(s.ID, s.Reason == poise.ExcludedSetAside, from, to) {
 		case gone:
@@ -266,6 +274,7 @@ func settled(patience time.Duration, ask func() bool) bool {
 
 // evidence gathers what the promises are judged by, but for the goroutines.
 func (t *trial) evidence() evidence {
+	now := time.Now()
 	e := evidence{
 		arrivals:  map[string][]arrival{},
 		attempts:  map[string][]attempt{},
@@ -292,6 +301,7 @@ func (t *trial) evidence() evidence {
 	for _, b := range t.backends {
 		e.arrivals[b.name] = b.server.began()
 	}
+	e.courses = t.clinic.results(now, e.begun, e.arrivals)
 	for _, d := range e.drainages {
 		d.unheard = t.tally.of(d.backend).unheard
 	}

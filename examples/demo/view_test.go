@@ -63,8 +63,8 @@ func TestView_LooksAsItLooked(t *testing.T) {
 	own.rows = append(own.rows, own.rows[:1]...)
 	broken := someReport()
 	broken.Promises[1].Held, broken.Promises[1].Detail = false, "POST 17 began 2 times: at fast-1, slow"
-	broken.untried = broken.Promises[6:]
-	broken.Promises = broken.Promises[:6]
+	broken.untried = broken.Promises[7:]
+	broken.Promises = broken.Promises[:7]
 	early := picture{policy: "random", seed: 7, requests: 100, rows: somePicture().rows[5:6]}
 
 	for _, golden := range []struct{ name, text string }{
@@ -196,7 +196,7 @@ func TestView_KnowsOneFromMany(t *testing.T) {
 	for _, p := range judge(e) {
 		on = append(on, p.on)
 	}
-	if got := strings.Join(on, "; "); got != "1 request; 0 POSTs; 0 of them, 0 began after; seen so 0 times; 1 endpoint; 1 endpoint; once all was closed" {
+	if got := strings.Join(on, "; "); got != "1 request; 0 POSTs; 0 of them, 0 began after; seen so 0 times; 0 servers; 1 endpoint; 1 endpoint; once all was closed" {
 		t.Error(got)
 	}
 }
