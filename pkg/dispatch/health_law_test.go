@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,29 +85,31 @@ type fleet struct {
 	said   []poise.Status
 	calls  []*playedCall
 	trials int
+	// strange is an error that a call must not end with.
+	strange atomic.Pointer[error]
 }
 
 // playedEndpoint hands every call that it gets to the script.
 type playedEndpoint struct {
 	*patient
 	fleet *fleet
-	held  int // calls
+	held  atomic.Int64 // calls
 }
 
 // playedCall is a call that is under way, or was refused.
 type playedCall struct {
 	cancel context.CancelFunc
-	at     *playedEndpoint // nil: not sent, or ended
-	end    chan int        // the status to answer; 0 is an error, -1 a panic
+	sent   atomic.Bool // and not ended
+	end    chan int    // the status to answer; 0 is an error, -1 a panic
 }
 
 type playedKey struct{}
 
 func (e *playedEndpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 	call := req.Context().Value(playedKey{}).(*playedCall)
-	call.at = e
-	e.held++
-	defer func() { call.at = nil; e.held-- }()
+	call.sent.Store(true)
+	e.held.Add(1)
+	defer func() { call.sent.Store(false); e.held.Add(-1) }()
 	select {
 	case status := <-call.end:
 		switch status {
@@ -187,7 +190,7 @@ func (f *fleet) do(t failer, word uint16) {
 	e := m.Endpoint.(*playedEndpoint)
 	switch word & 15 {
 	case 0, 1, 2, 3:
-		f.begin(t)
+		f.begin()
 	case 4, 5, 6:
 		statuses := []int{200, 200, 500, 502, 0, 0, -1}
 		f.end(word>>4, statuses[int(word>>8)%len(statuses)])
@@ -228,7 +231,7 @@ func (f *fleet) do(t failer, word uint16) {
 }
 
 // begin begins a call, and goes on while it is under way.
-func (f *fleet) begin(t failer) {
+func (f *fleet) begin() {
 	ctx, cancel := context.WithCancel(context.Background())
 	call := &playedCall{cancel: cancel, end: make(chan int)}
 	f.calls = append(f.calls, call)
@@ -238,7 +241,7 @@ func (f *fleet) begin(t failer) {
 		_, err := f.b.RoundTrip(req)
 		var failure *dispatch.CallError
 		if err != nil && !errors.As(err, &failure) {
-			panic("not a CallError: " + err.Error())
+			f.strange.Store(&err)
 		}
 	}()
 }
@@ -247,7 +250,7 @@ func (f *fleet) begin(t failer) {
 func (f *fleet) end(which uint16, status int) {
 	var open []*playedCall
 	for _, call := range f.calls {
-		if call.at != nil {
+		if call.sent.Load() {
 			open = append(open, call)
 		}
 	}
@@ -261,7 +264,7 @@ func (f *fleet) check(t failer, step int, seen *seenReasons) {
 	ejected := 0
 	for i, s := range f.b.Endpoints() {
 		seen[s.Reason] = true
-		if held := f.list[i].Endpoint.(*playedEndpoint).held; s.InFlight != uint64(held) {
+		if held := f.list[i].Endpoint.(*playedEndpoint).held.Load(); s.InFlight != uint64(held) {
 			t.Fatalf("step %d: %s holds %d slots and %d calls", step, s.ID, s.InFlight, held)
 		}
 		if s.Circuit.Trials > f.trials || s.Circuit.Trials > int(s.InFlight) {
@@ -279,6 +282,9 @@ func (f *fleet) check(t failer, step int, seen *seenReasons) {
 	}
 	if err := f.b.PublishError(); err != nil {
 		t.Fatalf("step %d: %v", step, err)
+	}
+	if err := f.strange.Load(); err != nil {
+		t.Fatalf("step %d: a call ended with %v, which is no CallError", step, *err)
 	}
 }
 
