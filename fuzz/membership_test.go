@@ -136,7 +136,7 @@ func (w *membershipWorld) step(op byte) {
 			w.finish(int(op>>3) % len(w.held))
 		}
 	case 6:
-		time.Sleep(1100 * time.Millisecond) // of the bubble: who is refused is tried again
+		<-time.After(1100 * time.Millisecond) // of the bubble: who is refused is tried again
 	default:
 		w.restart()
 		var list []discovery.Entry[int]
