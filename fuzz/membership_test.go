@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,8 +26,10 @@ type joined struct {
 }
 
 func (j *joined) RoundTrip(*http.Request) (*http.Response, error) {
+	j.world.mu.Lock()
+	defer j.world.mu.Unlock()
 	if j.closed > 0 {
-		j.world.t.Fatalf("%s/%d was closed and gets a call", j.id, j.incarnation)
+		j.world.t.Errorf("%s/%d was closed and gets a call", j.id, j.incarnation)
 	}
 	j.open++
 	j.world.served = j
@@ -34,8 +37,10 @@ func (j *joined) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func (j *joined) Close() error {
+	j.world.mu.Lock()
+	defer j.world.mu.Unlock()
 	if j.closed++; j.open > 0 {
-		j.world.t.Fatalf("%s/%d is closed with %d calls open", j.id, j.incarnation, j.open)
+		j.world.t.Errorf("%s/%d is closed with %d calls open", j.id, j.incarnation, j.open)
 	}
 	return nil
 }
@@ -56,6 +61,8 @@ func (b *joinedBody) Read(p []byte) (int, error) {
 }
 
 func (b *joinedBody) Close() error {
+	b.at.world.mu.Lock()
+	defer b.at.world.mu.Unlock()
 	if !b.over {
 		b.over = true
 		b.at.open--
@@ -66,13 +73,16 @@ func (b *joinedBody) Close() error {
 // membershipWorld is a directory of values of which 0 cannot be connected, a Balancer
 // that follows it, and the calls that are open.
 type membershipWorld struct {
-	t       *testing.T
-	d       *discovery.Directory[int]
-	s       *discovery.Session[int]
-	b       *dispatch.Balancer
+	t    *testing.T
+	d    *discovery.Directory[int]
+	s    *discovery.Session[int]
+	b    *dispatch.Balancer
+	held []*http.Response
+
+	mu sync.Mutex
+	// Guarded by mu, as are the counts of those that were made.
 	made    []*joined
 	served  *joined
-	held    []*http.Response
 	failing int // refused connects that were asked for
 }
 
@@ -88,6 +98,8 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 	members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
 		Directory: w.d,
 		Connect: func(m discovery.Member[int]) (dispatch.Endpoint, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
 			if m.Value == 0 {
 				w.failing++
 				return nil, errUnconnected
@@ -186,6 +198,8 @@ func (w *membershipWorld) finish(i int) {
 
 // compare holds the Balancer against the directory once everything has settled.
 func (w *membershipWorld) compare() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	snapshot, states := w.d.Load(), w.b.Endpoints()
 	if err := w.b.PublishError(); err != nil {
 		if !errors.Is(err, errUnconnected) || w.failing == 0 {
@@ -225,6 +239,8 @@ func (w *membershipWorld) end() {
 	w.compare()
 	_ = w.b.Close()
 	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, j := range w.made {
 		if j.closed != 1 || j.open != 0 {
 			w.t.Fatalf("%s/%d was closed %d times and has %d calls open", j.id, j.incarnation, j.closed, j.open)
