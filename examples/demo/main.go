@@ -1,16 +1,19 @@
 // Demo sends real requests through the library to real HTTP servers that are
-// slow, broken, hanging, drained, killed and restarted. It shows live what the
-// library makes of them, and checks the library's promises on the way.
+// slow, broken, hanging, drained, killed and restarted, that join and leave. It
+// shows live what the library makes of them, and checks the library's promises
+// on the way.
 //
 //	go run ./examples/demo
 //	go run ./examples/demo -policy round-robin
 //	go run ./examples/demo -backends 10.0.0.1:8080,10.0.0.2:8080 -path /health
+//	go run ./examples/demo -discover file:backends.txt
+//	go run ./examples/demo -discover dns:service.example.com:8080
 //
 // It exits with 0 when every promise held, 1 when one was broken, the run could not
 // be made or none of your own backends answered anything, 2 when the command line is wrong, and 130 when it was interrupted.
 //
-// Read stage.go for how the library is set up, traffic.go for how it is used, and
-// promises.go for what is checked.
+// Read stage.go for how the library is set up, discover.go for how backends are
+// found, traffic.go for how it is used, and promises.go for what is checked.
 package main
 
 import (
@@ -67,7 +70,7 @@ func demo(args []string, out, problems io.Writer) int {
 	case r.interrupted:
 		return exitInterrupted
 	case s.own() && r.Responses == 0:
-		fmt.Fprintln(problems, "demo: no backend answered a single request, so the promises show little; is -backends right?")
+		fmt.Fprintln(problems, "demo: no backend answered a single request, so the promises show little; are the addresses right?")
 		return exitBroken
 	}
 	return exitHeld

@@ -17,21 +17,24 @@ type evidence struct {
 	endings [endings]int
 	strange []string // the first few of otherEnding
 
-	arrivals map[string][]arrival // what began at each server; none at the user's own
-	drainage *drainage            // nil: nothing was drained
-	attempts map[string][]attempt // by the library's events
+	arrivals  map[string][]arrival // what began at each server; none at the user's own
+	drainages []*drainage
+	attempts  map[string][]attempt // by the library's events
 
 	sightings []sighting // of backends that were set aside
+	courses   []course   // of illnesses whose servers recovered
 
 	endpoints  int
 	held       map[string]uint64 // slots that are held after all has ended
+	unclosed   []string          // what is wrong with how endpoints were closed
 	goroutines []string          // those that stayed
 }
 
 // drainage is the draining of one backend.
 type drainage struct {
 	backend string
-	// lastBefore is the last request that may have begun before SetStatus returned.
+	// lastBefore is the last request that may have begun before SetStatus returned,
+	// or before the balancer showed what its directory said.
 	lastBefore uint64
 	// quiet is how many requests had begun at the server when its endpoint was seen
 	// to hold no call any more; -1 if it never was.
@@ -58,7 +61,9 @@ func judge(e evidence) []promise {
 		nothingIsSentTwice(e),
 		drainedGetsNothingNew(e),
 		setAsideGetsNothingNew(e),
+		illIsLeftOut(e),
 		everySlotComesBack(e),
+		everyEndpointIsClosed(e),
 		noGoroutineStays(e),
 	}
 }
@@ -112,33 +117,30 @@ func nothingIsSentTwice(e evidence) promise {
 		counted(len(places), "POST"), faults)
 }
 
-// drainedGetsNothingNew looks at the server that was drained. No request that
-// began after SetStatus returned may begin there; and none at all, be it the
+// drainedGetsNothingNew looks at the servers that were drained or have left. No
+// request that began after the drain may begin there; and none at all, be it the
 // retry of an older one, once the endpoint held no call any more.
 func drainedGetsNothingNew(e evidence) promise {
-	const name = "a drained backend got no new request"
-	d := e.drainage
-	if d == nil {
-		return verdict(name, false, "", nil)
-	}
 	var faults []string
-	for i, a := range e.arrivals[d.backend] {
-		switch {
-		case a.number > d.lastBefore:
-			faults = append(faults, fmt.Sprintf("request %d began at %s, which was draining since request %d", a.number, d.backend, d.lastBefore))
-		case d.quiet >= 0 && i >= d.quiet && !d.unheard[a.number]:
-			faults = append(faults, fmt.Sprintf("request %d began at %s, which was draining and held nothing any more", a.number, d.backend))
+	after := uint64(0)
+	for _, d := range e.drainages {
+		for i, a := range e.arrivals[d.backend] {
+			switch {
+			case a.number > d.lastBefore:
+				faults = append(faults, fmt.Sprintf("request %d began at %s, which was draining since request %d", a.number, d.backend, d.lastBefore))
+			case d.quiet >= 0 && i >= d.quiet && !d.unheard[a.number]:
+				faults = append(faults, fmt.Sprintf("request %d began at %s, which was draining and held nothing any more", a.number, d.backend))
+			}
 		}
+		after = max(after, e.begun-min(e.begun, d.lastBefore))
 	}
-	after := e.begun - min(e.begun, d.lastBefore)
-	return verdict(name, after > 0, fmt.Sprintf("%s began after that", count(after)), faults)
+	return verdict("a drained backend got no new request", after > 0,
+		fmt.Sprintf("%s of them, %s began after", count(len(e.drainages)), count(after)), faults)
 }
 
 // setAsideGetsNothingNew looks at every two attempts between which a backend was
-// seen set aside. They lie half of the first backoff apart at least; half of that
-// is spared for whoever is late.
+// seen set aside.
 func setAsideGetsNothingNew(e evidence) promise {
-	const apart = backoff / 4
 	attempts := map[string][]attempt{}
 	for name, list := range e.attempts {
 		attempts[name] = slices.SortedFunc(slices.Values(list), func(a, b attempt) int { return a.began.Compare(b.began) })
@@ -168,6 +170,10 @@ func everySlotComesBack(e evidence) promise {
 		faults = append(faults, fmt.Sprintf("%s still holds %d", name, e.held[name]))
 	}
 	return verdict("every slot was given back", e.endpoints > 0, counted(e.endpoints, "endpoint"), faults)
+}
+
+func everyEndpointIsClosed(e evidence) promise {
+	return verdict("every endpoint was closed once, after its last call", e.endpoints > 0, counted(e.endpoints, "endpoint"), e.unclosed)
 }
 
 func noGoroutineStays(e evidence) promise {

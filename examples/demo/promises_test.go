@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // noon is when the events of these tests happen.
@@ -20,7 +22,10 @@ func soundEvidence() evidence {
 			"a": {{1, "GET"}, {2, "POST"}, {4, "GET"}, {6, "POST"}},
 			"b": {{1, "GET"}, {3, "POST"}, {2, "GET"}, {0, "POST"}, {0, "POST"}},
 		},
-		drainage: &drainage{backend: "b", lastBefore: 3, quiet: 2, unheard: map[uint64]bool{2: true, 0: true}},
+		drainages: []*drainage{
+			{backend: "c", lastBefore: 5, quiet: 0},
+			{backend: "b", lastBefore: 3, quiet: 2, unheard: map[uint64]bool{2: true, 0: true}},
+		},
 		attempts: map[string][]attempt{"a": {{2, at(10)}, {4, at(110)}}, "b": {{6, at(251)}, {1, at(0)}, {3, at(126)}, {2, at(125)}}},
 		sightings: []sighting{
 			{"b", at(-10), at(-9)},  // before all attempts
@@ -30,13 +35,26 @@ func soundEvidence() evidence {
 			{"b", at(300), at(301)}, // after all attempts
 		},
 		endpoints: 2,
+		courses: []course{
+			soundCourse(),
+			{illness: illnesses[1], ill: time.Second},                                                              // too short to tell
+			{illness: illnesses[1], ill: time.Minute, well: time.Minute, requests: 59},                             // too few requests to tell
+			{illness: illnesses[2], ill: time.Minute, well: time.Minute, leftOut: true, back: true, after: plenty}, // no key led there
+		},
+	}
+}
+
+func soundCourse() course {
+	return course{
+		illness: illnesses[0], requests: 5, after: plenty, ill: illFor, well: wellFor,
+		leftOut: true, back: true, served: true,
 	}
 }
 
 func TestJudge_SoundEvidenceBreaksNothing(t *testing.T) {
 	promises := judge(soundEvidence())
-	if len(promises) != 6 {
-		t.Errorf("%d promises, want 6", len(promises))
+	if len(promises) != 8 {
+		t.Errorf("%d promises, want 8", len(promises))
 	}
 	for _, p := range promises {
 		if !p.Held || !p.tried || p.Detail != "" || p.on == "" {
@@ -50,6 +68,14 @@ func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
 		name, broken, detail string
 		plant                func(*evidence)
 	}{
+		{"who is ill and not left out", "fell ill", "failing was ill and never left out",
+			func(e *evidence) { e.courses[0].leftOut = false }},
+		{"who is left out for another reason", "fell ill", "failing was left out as draining, not as set aside",
+			func(e *evidence) { e.courses[0].leftOut, e.courses[0].otherwise = false, poise.ExcludedDraining }},
+		{"who recovers and does not come back", "fell ill", "failing recovered and is circuit open still",
+			func(e *evidence) { e.courses[0].back, e.courses[0].last = false, poise.ExcludedCircuitOpen }},
+		{"who comes back and gets nothing", "fell ill", "failing recovered and got no request",
+			func(e *evidence) { e.courses[0].served = false }},
 		{"a request that ends in some other error", "every request ended",
 			"request 6: EOF", func(e *evidence) {
 				e.endings[typedError]--
@@ -77,6 +103,10 @@ func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
 				e.attempts["b"] = append(e.attempts["b"], attempt{5, at(30)})
 				e.sightings = append(e.sightings, sighting{"b", at(25), at(26)})
 			}},
+		{"a request at the backend that has left", "a drained backend",
+			"request 5 began at c, which was draining and held nothing any more", func(e *evidence) { e.arrivals["c"] = []arrival{{5, "GET"}} }},
+		{"an endpoint that is not closed", "every endpoint",
+			"the endpoint of a was closed 0 times", func(e *evidence) { e.unclosed = []string{"the endpoint of a was closed 0 times"} }},
 		{"a slot that is not given back", "every slot",
 			"a still holds 2", func(e *evidence) { e.held = map[string]uint64{"a": 2} }},
 		{"a goroutine that stays", "no goroutine",
@@ -106,8 +136,8 @@ func TestJudge_WhatWasNotTriedIsNotCalledHeld(t *testing.T) {
 			tried++
 		}
 	}
-	if tried != 3 { // endings, slots, goroutines
-		t.Errorf("%d promises were tried, want 3", tried)
+	if tried != 4 { // endings, slots, endpoints, goroutines
+		t.Errorf("%d promises were tried, want 4", tried)
 	}
 }
 

@@ -35,6 +35,7 @@ type arrival struct {
 type server struct {
 	address string
 	behave  http.HandlerFunc
+	sick    *sick // nil: it is never ill
 
 	mu sync.Mutex
 	// Guarded by mu.
@@ -88,9 +89,11 @@ func (s *server) serve(listener net.Listener) {
 }
 
 func (s *server) handle(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	s.arrivals = append(s.arrivals, arrival{numberOf(r.Header), r.Method})
-	s.mu.Unlock()
+	if r.URL.Path != healthPath {
+		s.mu.Lock()
+		s.arrivals = append(s.arrivals, arrival{numberOf(r.Header), r.Method})
+		s.mu.Unlock()
+	}
 	// Only after its body is read does a server notice that a client has gone.
 	_, _ = io.Copy(io.Discard, r.Body)
 	s.behave(w, r)
@@ -160,7 +163,7 @@ func answersIn(d time.Duration) http.HandlerFunc {
 func resets(d time.Duration, onceIn uint64) http.HandlerFunc {
 	good := answersIn(d)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if numberOf(r.Header)%onceIn != 0 {
+		if n := numberOf(r.Header); n == 0 || n%onceIn != 0 { // a probe has no number
 			good(w, r)
 			return
 		}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -62,7 +61,7 @@ func policyNames() string {
 // settings are what the command line says.
 type settings struct {
 	policy      policyChoice
-	backends    []string // host:port of the user's own; none: the demo starts servers
+	source      source // of the user's own backends; none: the demo starts servers
 	path        string
 	requests    int
 	concurrency int
@@ -74,7 +73,7 @@ type settings struct {
 }
 
 // own reports whether the backends are the user's own.
-func (s settings) own() bool { return len(s.backends) > 0 }
+func (s settings) own() bool { return s.source.kind != "" }
 
 const (
 	maxRequests    = 1_000_000 // one latency of each is kept
@@ -89,6 +88,7 @@ var (
 	errUnknownPolicy = errors.New("unknown policy, the policies are " + policyNames())
 	errOutOfRange    = errors.New("out of range")
 	errBadPath       = errors.New("not a path that begins with /")
+	errTwoSources    = errors.New("one source only: -backends a,b is -discover static:a,b")
 )
 
 // parse reads the command line. For -help it prints the flags and returns
@@ -99,6 +99,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.SetOutput(io.Discard) // errors are returned, and printed once
 	name := flags.String("policy", policies[0].name, "the `policy`: "+policyNames())
 	backends := flags.String("backends", "", "your own backends, as `host:port,host:port`; they get GET requests only\n(default: servers that the demo starts)")
+	discover := flags.String("discover", "", "where to find your own backends, and to look again while the demo runs: a `source`\nstatic:HOST:PORT,HOST:PORT or file:PATH with an address a line, or dns:NAME:PORT")
 	flags.StringVar(&s.path, "path", "/", "the `path` to request")
 	flags.IntVar(&s.requests, "requests", 6000, "how many requests to send, from 1 on")
 	flags.IntVar(&s.concurrency, "concurrency", 64, "how many requests may be under way at once, from 1 on")
@@ -115,11 +116,8 @@ func parse(args []string, out io.Writer) (settings, error) {
 	case err != nil:
 		return s, &poise.FieldError{Field: "command line", Value: strings.Join(args, " "), Err: fmt.Errorf("%w: %w", errUnreadable, err)}
 	}
-	flags.Visit(func(f *flag.Flag) {
-		if f.Name == "backends" { // even if it is empty: then an address is missing
-			s.backends = strings.Split(*backends, ",")
-		}
-	})
+	given := map[string]bool{} // even if it is empty: then something is missing
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if s.seed == 0 {
 		s.seed = rand.Uint64() | 1
 	}
@@ -144,17 +142,17 @@ func parse(args []string, out io.Writer) (settings, error) {
 	case !isPath(s.path):
 		return refuse("-path", s.path, errBadPath)
 	}
-	for i, address := range s.backends {
-		field := fmt.Sprintf("-backends[%d]", i)
-		if _, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: address}); err != nil {
-			return refuse(field, address, dispatch.ErrBadAddress)
-		}
-		if slices.Contains(s.backends[:i], address) {
-			return refuse(field, address, poise.ErrDuplicateIdentity)
-		}
+	var err error
+	switch {
+	case given["backends"] && given["discover"]:
+		return refuse("-discover", *discover, errTwoSources)
+	case given["backends"]:
+		s.source, err = staticSource("-backends", *backends)
+	case given["discover"]:
+		s.source, err = parseSource(*discover)
 	}
 	s.patience = patienceWith(s.own())
-	return s, nil
+	return s, err
 }
 
 func isPath(path string) bool {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -28,9 +29,23 @@ func TestParse_ReadsEveryFlag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.policy.name != "rendezvous" || !slices.Equal(s.backends, []string{"[::1]:1", "b.example:65535"}) || s.path != "/a?b=c" ||
+	if s.policy.name != "rendezvous" || !slices.Equal(s.source.addresses, []string{"[::1]:1", "b.example:65535"}) || s.path != "/a?b=c" ||
 		s.requests != 7 || s.concurrency != 3 || s.duration != 2*time.Second || s.seed != 9 || s.json != "f" {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestParse_ReadsEverySource(t *testing.T) {
+	for text, want := range map[string]source{
+		"static:a:1,[::1]:2":          {kind: "static", addresses: []string{"a:1", "[::1]:2"}},
+		"file:/etc/backends: new.txt": {kind: "file", path: "/etc/backends: new.txt"},
+		"dns:service.example.com:443": {kind: "dns", name: "service.example.com", port: 443},
+		"dns:[::1]:65535":             {kind: "dns", name: "::1", port: 65535},
+	} {
+		s, err := parse([]string{"-discover", text}, io.Discard)
+		if err != nil || !reflect.DeepEqual(s.source, want) || !s.own() {
+			t.Errorf("%s: %+v, %v", text, s.source, err)
+		}
 	}
 }
 
@@ -64,6 +79,20 @@ func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
 		{"-backends a:0", "-backends[0]", "a:0", dispatch.ErrBadAddress},
 		{"-backends a:65536", "-backends[0]", "a:65536", dispatch.ErrBadAddress},
 		{"-backends a:1,b:1,a:1", "-backends[2]", "a:1", poise.ErrDuplicateIdentity},
+		{"-discover static:a:1,b", "-discover static[1]", "b", dispatch.ErrBadAddress},
+		{"-discover static:", "-discover static[0]", "", dispatch.ErrBadAddress},
+		{"-discover static", "-discover static[0]", "", dispatch.ErrBadAddress},
+		{"-discover static:a:1,a:1", "-discover static[1]", "a:1", poise.ErrDuplicateIdentity},
+		{"-discover file:", "-discover file", "", errNoPath},
+		{"-discover dns:", "-discover dns", "", dispatch.ErrBadAddress},
+		{"-discover dns:a.example", "-discover dns", "a.example", dispatch.ErrBadAddress},
+		{"-discover dns::80", "-discover dns", ":80", dispatch.ErrBadAddress},
+		{"-discover dns:a.example:0", "-discover dns", "a.example:0", dispatch.ErrBadAddress},
+		{"-discover dns:a.example:http", "-discover dns", "a.example:http", dispatch.ErrBadAddress},
+		{"-discover=", "-discover", "", errUnknownSource},
+		{"-discover consul:a:1", "-discover", "consul:a:1", errUnknownSource},
+		{"-discover a:1", "-discover", "a:1", errUnknownSource},
+		{"-discover static:a:1 -backends a:1", "-discover", "static:a:1", errTwoSources},
 		{"more", "argument", "more", errUnexpected},
 		{"-duration soon", "command line", "-duration soon", errUnreadable},
 		{"-nonsense", "command line", "-nonsense", errUnreadable},
@@ -88,7 +117,7 @@ func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
 func TestDemo_FailsWhereNoBackendAnswers(t *testing.T) {
 	var out, problems strings.Builder
 	code := demo(strings.Fields("-backends 127.0.0.1:1 -requests 3 -concurrency 1 -duration 0"), &out, &problems)
-	if code != exitBroken || problems.String() != "demo: no backend answered a single request, so the promises show little; is -backends right?\n" {
+	if code != exitBroken || problems.String() != "demo: no backend answered a single request, so the promises show little; are the addresses right?\n" {
 		t.Errorf("exit code %d, %q\n%s", code, problems.String(), out.String())
 	}
 }
@@ -107,7 +136,7 @@ func TestParse_HelpListsEveryFlag(t *testing.T) {
 	if _, err := parse([]string{"-help"}, &out); err != flag.ErrHelp {
 		t.Error(err)
 	}
-	for _, name := range []string{"-policy", "-backends", "-path", "-requests", "-concurrency", "-duration", "-seed", "-json", "rendezvous"} {
+	for _, name := range []string{"-policy", "-backends", "-discover", "static:HOST:PORT", "file:PATH", "dns:NAME:PORT", "-path", "-requests", "-concurrency", "-duration", "-seed", "-json", "rendezvous"} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("no %s in\n%s", name, out.String())
 		}

@@ -3,76 +3,83 @@ package main
 import (
 	"context"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 )
 
-// backend is one backend of a run.
+// backend is one of the demo's own backends.
 type backend struct {
-	name    string // its identity in the library
-	role    string // what it does; empty for the user's own
-	address string
-	server  *server // nil for the user's own
+	name   string // its identity in the library
+	role   string // what it does
+	late   bool   // it joins later
+	server *server
 }
 
-// When the script drains, kills and restarts, as parts of the requests.
+// When the script lets members join and leave, drains, kills and restarts, as parts
+// of the requests.
 const (
+	joinAt    = 0.15
 	drainAt   = 0.30
 	killAt    = 0.40
+	leaveAt   = 0.50
 	restartAt = 0.60
+	recoverAt = 0.50
 )
 
 // startBackends starts the demo's own servers.
 func startBackends() ([]backend, error) {
 	var backends []backend
+	well := answersIn(4 * time.Millisecond)
 	for _, b := range []struct {
 		name, role string
 		behave     http.HandlerFunc
+		late       bool
+		sick       *sick
 	}{
-		{"fast-1", "3 ms", answersIn(3 * time.Millisecond)},
-		{"fast-2", "3 ms", answersIn(3 * time.Millisecond)},
-		{"medium", "12 ms", answersIn(12 * time.Millisecond)},
-		{"slow", "60 ms", answersIn(60 * time.Millisecond)},
-		{"torn", "4 ms, resets", resets(4*time.Millisecond, 12)},
-		{"drained", "4 ms, drained", answersIn(4 * time.Millisecond)},
-		{"killed", "4 ms, killed", answersIn(4 * time.Millisecond)},
-		{"failing", "503 at once", fails},
-		{"hanging", "never answers", hangs},
+		{"fast-1", "3 ms", answersIn(3 * time.Millisecond), false, nil},
+		{"fast-2", "3 ms", answersIn(3 * time.Millisecond), false, nil},
+		{"medium", "12 ms", answersIn(12 * time.Millisecond), false, nil},
+		{"slow", "60 ms", answersIn(60 * time.Millisecond), false, nil},
+		{"torn", "4 ms, resets", resets(4*time.Millisecond, 12), false, nil},
+		{"drained", "4 ms, drained", answersIn(4 * time.Millisecond), false, nil},
+		{"killed", "4 ms, killed", answersIn(4 * time.Millisecond), false, nil},
+		{"leaving", "4 ms, leaves", answersIn(4 * time.Millisecond), false, nil},
+		{"failing", "503, recovers", nil, false, &sick{bad: fails, good: well, gentle: true}},
+		{"flapping", "500, recovers", nil, false, &sick{bad: flaps(), good: well, gentle: true}},
+		{"hanging", "hangs, recovers", nil, false, &sick{bad: hangs, good: well}},
+		{"stalling", "700 ms, recovers", nil, false, &sick{bad: answersIn(700 * time.Millisecond), good: well}},
+		{"joining", "4 ms, joins", answersIn(4 * time.Millisecond), true, nil},
 	} {
+		if b.sick != nil {
+			b.behave = b.sick.behave
+		}
 		s, err := startServer(b.behave)
 		if err != nil {
 			killServers(backends)
 			return nil, err
 		}
-		backends = append(backends, backend{b.name, b.role, s.address, s})
+		s.sick = b.sick
+		backends = append(backends, backend{b.name, b.role, b.late, s})
 	}
 	return backends, nil
 }
 
 func killServers(backends []backend) {
 	for _, b := range backends {
-		if b.server != nil {
-			b.server.kill()
-		}
+		b.server.kill()
 	}
-}
-
-// ownBackends are the user's own.
-func ownBackends(addresses []string) []backend {
-	var backends []backend
-	for _, address := range addresses {
-		backends = append(backends, backend{name: address, address: address})
-	}
-	return backends
 }
 
 // How long a backend is set aside the first time; after each return that fails
 // again it is twice as long, up to the longest.
 const (
 	backoff    = 500 * time.Millisecond
-	maxBackoff = 4 * time.Second
+	maxBackoff = 2 * time.Second
 )
 
 // patience is how long the demo waits before it gives up.
@@ -89,23 +96,29 @@ func patienceWith(own bool) patience {
 	return patience{header: 500 * time.Millisecond, whole: 3 * time.Second, after: 2 * time.Second}
 }
 
-// newBalancer sets the library up. This is all it takes.
-func newBalancer(s settings, backends []backend, t *tally) (*dispatch.Balancer, error) {
+// newDirectory returns a directory of addresses: who exists.
+func newDirectory() (*discovery.Directory[string], error) {
+	return discovery.New(discovery.Config[string]{Equal: func(a, b string) bool { return a == b }})
+}
+
+// newBalancer sets the library up to follow the directory. This is all it takes.
+func newBalancer(s settings, directory *discovery.Directory[string], lines *lines, t *tally) (*dispatch.Balancer, error) {
 	chosen, err := s.policy.make(s.seed)
 	if err != nil {
 		return nil, err
 	}
-	var members []dispatch.Member
-	for _, b := range backends {
-		endpoint, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: b.address})
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, dispatch.Member{ID: b.name, Endpoint: endpoint})
+	members, err := dispatch.NewMembership(dispatch.MembershipConfig[string]{Directory: directory, Connect: lines.connect})
+	if err != nil {
+		return nil, err
+	}
+	var checks dispatch.HealthConfig // none: nobody knows what the user's own answer to probes
+	if !s.own() {
+		checks = healthOf()
 	}
 	return dispatch.New(dispatch.Config{
+		Health:         checks,
 		Policy:         chosen,
-		Members:        members,
+		Membership:     members,
 		Key:            userOf,
 		AttemptTimeout: s.patience.header,
 		Quarantine:     dispatch.QuarantineConfig{Backoff: backoff, MaxBackoff: maxBackoff},
@@ -113,6 +126,44 @@ func newBalancer(s settings, backends []backend, t *tally) (*dispatch.Balancer, 
 		Explain:        explained,
 		Seed:           s.seed,
 	})
+}
+
+// lines are the endpoints that were connected in a run.
+type lines struct {
+	mu   sync.Mutex
+	made []*endpoint // guarded by mu
+}
+
+// endpoint counts how often it was closed, beside what it is.
+type endpoint struct {
+	*dispatch.HTTPEndpoint
+	name   string
+	closed atomic.Int64
+}
+
+func (e *endpoint) Close() error {
+	e.closed.Add(1)
+	return e.HTTPEndpoint.Close()
+}
+
+// connect makes the endpoint of a member that joins.
+func (l *lines) connect(m discovery.Member[string]) (dispatch.Endpoint, error) {
+	to, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: m.Value})
+	if err != nil {
+		return nil, err
+	}
+	e := &endpoint{HTTPEndpoint: to, name: m.ID}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.made = append(l.made, e)
+	return e, nil
+}
+
+// all returns those that were connected so far.
+func (l *lines) all() []*endpoint {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.made[:len(l.made):len(l.made)]
 }
 
 // userOf is the key of a request, for the policies that want one.
@@ -130,13 +181,22 @@ type step struct {
 
 // script is what happens to the demo's own servers while traffic flows.
 var script = []step{
+	{joinAt, func(_ context.Context, t *trial) (string, error) {
+		_, err := t.session.Upsert("joining", t.server("joining").address)
+		return "joining is added to the directory", err
+	}},
 	{drainAt, func(_ context.Context, t *trial) (string, error) { return t.drain("drained") }},
 	{killAt, func(_ context.Context, t *trial) (string, error) {
-		t.backend("killed").server.kill()
+		t.server("killed").kill()
 		return "killed is killed: its listener and its connections close", nil
 	}},
+	{recoverAt, func(_ context.Context, t *trial) (string, error) { return t.recover(), nil }},
+	{leaveAt, func(_ context.Context, t *trial) (string, error) {
+		_, err := t.session.Remove("leaving")
+		return "leaving is removed from the directory", err
+	}},
 	{restartAt, func(ctx context.Context, t *trial) (string, error) {
-		return "killed is restarted on its port", t.backend("killed").server.restart(ctx)
+		return "killed is restarted on its port", t.server("killed").restart(ctx)
 	}},
 }
 
@@ -146,6 +206,6 @@ func (t *trial) drain(name string) (string, error) {
 	if err := t.balancer.SetStatus(name, poise.Draining); err != nil {
 		return "", err
 	}
-	t.drainage = &drainage{backend: name, lastBefore: t.traffic.begun.Load(), quiet: -1}
+	t.drained(name)
 	return name + " is draining: its calls may end, it gets no new ones", nil
 }

@@ -94,7 +94,10 @@ func stateName(reason poise.Reason) string {
 	return reason.String()
 }
 
-const ready = "ready"
+const (
+	ready = "ready"
+	left  = "left" // it is no member any more
+)
 
 func stateColour(state string) string {
 	switch state {
@@ -102,6 +105,8 @@ func stateColour(state string) string {
 		return green
 	case poise.ExcludedDraining.String():
 		return cyan
+	case left:
+		return faint
 	}
 	return yellow
 }

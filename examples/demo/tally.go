@@ -41,12 +41,18 @@ type attempt struct {
 	began  time.Time
 }
 
-func newTally(backends []backend) *tally {
-	t := &tally{backends: map[string]*backendTally{}, causes: map[string]int{}}
-	for _, b := range backends {
-		t.backends[b.name] = &backendTally{unheard: map[uint64]bool{}}
+func newTally() *tally {
+	return &tally{backends: map[string]*backendTally{}, causes: map[string]int{}}
+}
+
+// of returns what was counted of a backend. Requires mu.
+func (t *tally) of(backend string) *backendTally {
+	b := t.backends[backend]
+	if b == nil {
+		b = &backendTally{unheard: map[uint64]bool{}}
+		t.backends[backend] = b
 	}
-	return t
+	return b
 }
 
 // observe takes one event of the library: the end of an attempt.
@@ -55,7 +61,7 @@ func (t *tally) observe(e dispatch.Event) {
 	number := numberOf(e.Request.Header)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	b := t.backends[e.Endpoint]
+	b := t.of(e.Endpoint)
 	b.attempts = append(b.attempts, attempt{number, began})
 	t.attempts++
 	if e.Attempt > 1 {

@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 )
 
@@ -18,15 +21,21 @@ type trial struct {
 	settings   settings
 	goroutines int // before it
 	began      time.Time
-	backends   []backend
-	script     []step // what is left of it
+	backends   []backend // those that the demo started
+	script     []step    // what is left of it
+	directory  *discovery.Directory[string]
+	session    *discovery.Session[string]
+	finder     *finder // nil: the script says who is there
+	lines      *lines
 	balancer   *dispatch.Balancer
 	tally      *tally
 	traffic    *traffic
 
-	watch    watch
-	drainage *drainage // nil until a backend is drained
-	notes    []note
+	watch     watch
+	clinic    clinic
+	roster    roster
+	drainages []*drainage
+	notes     []note
 }
 
 // note is something that happened.
@@ -35,27 +44,15 @@ type note struct {
 	text string
 }
 
-// newTrial starts the servers and sets the library up.
-func newTrial(s settings) (*trial, error) {
-	t := &trial{settings: s, goroutines: runtime.NumGoroutine(), began: time.Now()}
-	t.traffic = &traffic{settings: s}
-	if s.own() {
-		t.backends = ownBackends(s.backends)
-		// The library connects to the backends whatever host a request names; a
-		// request names one logical service.
-		t.traffic.origin = "http://" + s.backends[0]
-	} else {
-		var err error
-		if t.backends, err = startBackends(); err != nil {
-			return nil, err
-		}
-		t.script = script
-		t.traffic.origin = "http://demo.invalid"
+// newTrial finds the user's backends or starts servers, and sets the library up.
+func newTrial(s settings, resolver discovery.Resolver) (*trial, error) {
+	t := &trial{settings: s, goroutines: runtime.NumGoroutine(), began: time.Now(), tally: newTally(), lines: new(lines)}
+	t.traffic = &traffic{settings: s, tally: t.tally}
+	err := t.open(resolver)
+	if err == nil {
+		t.balancer, err = newBalancer(s, t.directory, t.lines, t.tally)
 	}
-	t.tally = newTally(t.backends)
-	t.traffic.tally = t.tally
-	var err error
-	if t.balancer, err = newBalancer(s, t.backends, t.tally); err != nil {
+	if err != nil {
 		killServers(t.backends)
 		return nil, err
 	}
@@ -63,11 +60,80 @@ func newTrial(s settings) (*trial, error) {
 		Transport:     t.balancer,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+	if !s.own() {
+		t.clinic.began = time.Now()
+		for _, i := range illnesses {
+			t.clinic.courses = append(t.clinic.courses, course{illness: i})
+		}
+	}
+	t.roster.look(t.balancer.Endpoints()) // who is there from the start is no news
 	return t, nil
 }
 
-func (t *trial) backend(name string) backend {
-	return t.backends[slices.IndexFunc(t.backends, func(b backend) bool { return b.name == name })]
+// open makes the directory and puts in it who is there.
+func (t *trial) open(resolver discovery.Resolver) (err error) {
+	if t.directory, err = newDirectory(); err != nil {
+		return err
+	}
+	if t.session, err = t.directory.Open("demo"); err != nil {
+		return err
+	}
+	if s := t.settings; s.own() {
+		t.finder, err = find(s, t.session, resolver)
+		if err == nil {
+			t.traffic.origin = "http://" + s.source.host(t.directory.Load())
+		}
+		return err
+	}
+	t.script, t.traffic.origin = script, "http://demo.invalid"
+	if t.backends, err = startBackends(); err != nil {
+		return err
+	}
+	var list []discovery.Entry[string]
+	for _, b := range t.backends {
+		if !b.late {
+			list = append(list, discovery.Entry[string]{ID: b.name, Value: b.server.address})
+		}
+	}
+	_, err = t.session.Reconcile(list)
+	return err
+}
+
+// server returns the demo's own server of that name; nil if there is none.
+func (t *trial) server(name string) *server {
+	for _, b := range t.backends {
+		if b.name == name {
+			return b.server
+		}
+	}
+	return nil
+}
+
+func (t *trial) drainageOf(name string) *drainage {
+	for _, d := range t.drainages {
+		if d.backend == name {
+			return d
+		}
+	}
+	return nil
+}
+
+// drained notes that the demo's own backend of that name gets no request that begins
+// from now on.
+func (t *trial) drained(name string) *drainage {
+	if t.server(name) == nil {
+		return nil // nobody could tell what begins at the user's own
+	}
+	d := &drainage{backend: name, lastBefore: t.traffic.begun.Load(), quiet: -1}
+	t.drainages = append(t.drainages, d)
+	return d
+}
+
+// quiet notes that the endpoint of a draining backend held no call any more.
+func (t *trial) quiet(d *drainage) {
+	if d != nil && d.quiet < 0 {
+		d.quiet = len(t.server(d.backend).began())
+	}
 }
 
 func (t *trial) note(format string, args ...any) {
@@ -76,7 +142,7 @@ func (t *trial) note(format string, args ...any) {
 
 // run makes one run and reports it.
 func run(ctx context.Context, s settings, screen *screen) (report, error) {
-	t, err := newTrial(s)
+	t, err := newTrial(s, net.DefaultResolver)
 	if err != nil {
 		return report{}, err
 	}
@@ -94,17 +160,24 @@ func (t *trial) perform(ctx context.Context, screen *screen) (report, error) {
 		defer close(ended)
 		t.traffic.run(traffic)
 	}()
+	var finding sync.WaitGroup
+	if t.finder != nil {
+		finding.Go(func() { t.finder.run(traffic, t.settings.patience.header) })
+	}
 	scriptErr := t.direct(traffic, ended, screen)
 	stop()
+	finding.Wait()
 	// Whatever happens, a request ends in time; if it does not, that is for the
 	// promises to say.
 	t.await(ended)
 	e := t.evidence()
-	states := t.balancer.Endpoints()
+	states := t.look()
 	screen.draw(t.picture(states, recent))
 	took := time.Since(t.began)
 
 	_ = t.balancer.Close()
+	t.directory.Close()
+	e.unclosed = t.unclosed()
 	killServers(t.backends)
 	e.goroutines = t.goroutinesLeft()
 	return t.report(states, e, took, ctx.Err() != nil), scriptErr
@@ -156,6 +229,13 @@ func (t *trial) look() []dispatch.EndpointState {
 	from := time.Now()
 	states := t.balancer.Endpoints()
 	to := time.Now()
+	if t.finder != nil {
+		if news := t.finder.look(); news != "" {
+			t.note("%s", news)
+		}
+	}
+	t.moved(t.roster.look(states), from)
+	t.clinic.look(states)
 	for _, s := range states {
 		switch t.watch.look(s.ID, s.Reason == poise.ExcludedSetAside, from, to) {
 		case gone:
@@ -163,8 +243,8 @@ func (t *trial) look() []dispatch.EndpointState {
 		case back:
 			t.note("%s is back", s.ID)
 		}
-		if d := t.drainage; d != nil && d.backend == s.ID && d.quiet < 0 && s.InFlight == 0 {
-			d.quiet = len(t.backend(s.ID).server.began())
+		if s.InFlight == 0 {
+			t.quiet(t.drainageOf(s.ID))
 		}
 	}
 	return states
@@ -194,13 +274,14 @@ func settled(patience time.Duration, ask func() bool) bool {
 
 // evidence gathers what the promises are judged by, but for the goroutines.
 func (t *trial) evidence() evidence {
+	now := time.Now()
 	e := evidence{
 		arrivals:  map[string][]arrival{},
 		attempts:  map[string][]attempt{},
 		sightings: t.watch.sightings,
-		drainage:  t.drainage,
+		drainages: t.drainages,
 		held:      map[string]uint64{},
-		endpoints: len(t.backends),
+		endpoints: len(t.lines.all()),
 	}
 	settled(t.settings.patience.after, func() bool {
 		clear(e.held)
@@ -214,16 +295,32 @@ func (t *trial) evidence() evidence {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
 	e.begun, e.endings, e.strange = t.traffic.begun.Load(), t.tally.endings, slices.Clone(t.tally.strange)
-	for _, b := range t.backends {
-		e.attempts[b.name] = slices.Clone(t.tally.backends[b.name].attempts)
-		if b.server != nil {
-			e.arrivals[b.name] = b.server.began()
-		}
+	for name, b := range t.tally.backends {
+		e.attempts[name] = slices.Clone(b.attempts)
 	}
-	if d := e.drainage; d != nil {
-		d.unheard = t.tally.backends[d.backend].unheard
+	for _, b := range t.backends {
+		e.arrivals[b.name] = b.server.began()
+	}
+	e.courses = t.clinic.results(now, e.begun, e.arrivals)
+	for _, d := range e.drainages {
+		d.unheard = t.tally.of(d.backend).unheard
 	}
 	return e
+}
+
+// unclosed waits for every endpoint to be closed, and describes those that were not
+// closed once. An endpoint is closed after its last call.
+func (t *trial) unclosed() (wrong []string) {
+	all := t.lines.all()
+	settled(t.settings.patience.after, func() bool {
+		return !slices.ContainsFunc(all, func(e *endpoint) bool { return e.closed.Load() == 0 })
+	})
+	for _, e := range all {
+		if n := e.closed.Load(); n != 1 {
+			wrong = append(wrong, fmt.Sprintf("the endpoint of %s was closed %s", e.name, counted(uint64(n), "time")))
+		}
+	}
+	return wrong
 }
 
 // goroutinesLeft waits for the goroutines of the run to end, and describes those

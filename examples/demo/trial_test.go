@@ -38,7 +38,7 @@ func quiet() *screen { return newScreen(io.Discard, func(string) string { return
 // runs beside another.
 func perform(t *testing.T, s settings, plant func(*trial)) report {
 	t.Helper()
-	run, err := newTrial(s)
+	run, err := newTrial(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestRun_EveryPolicyKeepsEveryPromise(t *testing.T) {
 			for _, broken := range r.broken() {
 				t.Errorf("%s: %s", broken.Name, broken.Detail)
 			}
-			if len(r.Promises)+len(r.untried) != 6 {
+			if len(r.Promises)+len(r.untried) != 8 {
 				t.Errorf("%d promises held, %d were not tried", len(r.Promises), len(r.untried))
 			}
 			if len(r.Backends) < 6 || r.Requests == 0 || uint64(r.Responses+r.Errors) != r.Requests {
@@ -99,6 +99,10 @@ func drained(b *dispatch.Balancer) bool {
 	return slices.ContainsFunc(b.Endpoints(), func(s dispatch.EndpointState) bool { return s.Reason == poise.ExcludedDraining })
 }
 
+func member(b *dispatch.Balancer, name string) bool {
+	return slices.ContainsFunc(b.Endpoints(), func(s dispatch.EndpointState) bool { return s.ID == name })
+}
+
 func TestRun_EveryPlantedFaultIsFound(t *testing.T) {
 	leak := make(chan struct{})
 	var mu sync.Mutex
@@ -121,7 +125,7 @@ func TestRun_EveryPlantedFaultIsFound(t *testing.T) {
 		})},
 		{"a POST sent twice", "sent twice", "began 2 times", through(func(t *trial, r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodPost {
-				direct(r, t.backend("fast-1").address)
+				direct(r, t.server("fast-1").address)
 			}
 			return t.balancer.RoundTrip(r)
 		})},
@@ -131,8 +135,24 @@ func TestRun_EveryPlantedFaultIsFound(t *testing.T) {
 			if number := numberOf(r.Header); number >= 200 {
 				settled(time.Minute, func() bool { return drained(t.balancer) })
 				if number == 400 {
-					direct(r, t.backend("drained").address)
+					direct(r, t.server("drained").address)
 				}
+			}
+			return t.balancer.RoundTrip(r)
+		})},
+		{"a request to the backend that has left", "a drained backend", "leaving, which was draining", through(func(t *trial, r *http.Request) (*http.Response, error) {
+			if number := numberOf(r.Header); number >= 300 {
+				settled(time.Minute, func() bool { return !member(t.balancer, "leaving") })
+				if number == 400 {
+					settled(time.Second, func() bool { return false }) // several looks
+					direct(r, t.server("leaving").address)
+				}
+			}
+			return t.balancer.RoundTrip(r)
+		})},
+		{"an endpoint that is closed twice", "every endpoint", "closed 2 times", through(func(t *trial, r *http.Request) (*http.Response, error) {
+			if numberOf(r.Header) == 10 {
+				_ = t.lines.all()[0].Close()
 			}
 			return t.balancer.RoundTrip(r)
 		})},
@@ -244,7 +264,7 @@ func TestDemo_ASummaryThatCannotBeWrittenIsSaid(t *testing.T) {
 
 func TestRun_AnInterruptEndsItWithTheSummarySoFar(t *testing.T) {
 	s := short(t, "-duration", "1h")
-	run, err := newTrial(s)
+	run, err := newTrial(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +283,7 @@ func TestRun_AnInterruptEndsItWithTheSummarySoFar(t *testing.T) {
 }
 
 func TestRun_AStepThatFailsIsSaid(t *testing.T) {
-	run, err := newTrial(short(t))
+	run, err := newTrial(short(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

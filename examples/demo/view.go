@@ -46,13 +46,20 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 		begun: t.traffic.begun.Load(), requests: t.settings.requests,
 		endings: t.tally.endings, retries: t.tally.retries, notes: t.notes,
 	}
-	for i, s := range states {
-		counted := t.tally.backends[s.ID]
+	present := make(map[string]dispatch.EndpointState, len(states))
+	for _, s := range states {
+		present[s.ID] = s
+	}
+	for _, name := range t.roster.names {
+		counted := t.tally.of(name)
 		r := row{
-			Name: s.ID, Role: t.backends[i].role, State: stateName(s.Reason), inFlight: s.InFlight,
+			Name: name, Role: t.role(name), State: left,
 			Attempts: len(counted.attempts), Errors: counted.errors,
 			P50: milliseconds(quantile(last(counted.latencies, latencies), 0.50)),
 			P99: milliseconds(quantile(last(counted.latencies, latencies), 0.99)),
+		}
+		if s, here := present[name]; here {
+			r.State, r.inFlight = stateName(s.Reason), s.InFlight
 		}
 		if t.tally.attempts > 0 {
 			r.Share = float64(len(counted.attempts)) / float64(t.tally.attempts)
@@ -60,6 +67,16 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 		p.rows = append(p.rows, r)
 	}
 	return p
+}
+
+// role returns what a backend does; nothing is known of the user's own.
+func (t *trial) role(name string) string {
+	for _, b := range t.backends {
+		if b.name == name {
+			return b.role
+		}
+	}
+	return ""
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -27,6 +27,7 @@ func somePicture() picture {
 			{"drained", "4 ms, drained", "draining", 295, 0.116, 0, 4.9, 9.96, 0},
 			{"hanging", "never answers", "set aside", 23, 0.009, 1023, 501, 10528, 104},
 			{"new", "", "unavailable", 0, 0, 0, 0, 0, 0},
+			{"leaving", "4 ms, leaves", "left", 201, 0.079, 0, 4.8, 9.9, 0},
 		},
 		notes: []note{
 			{100 * time.Millisecond, "the first note is long gone"},
@@ -59,12 +60,12 @@ func TestView_LooksAsItLooked(t *testing.T) {
 		own.rows[i].Name = fmt.Sprintf("backend-%d.service.example.internal:8080", i)
 	}
 	own.rows = append(own.rows, own.rows...)
-	own.rows = append(own.rows, own.rows[:3]...)
+	own.rows = append(own.rows, own.rows[:1]...)
 	broken := someReport()
 	broken.Promises[1].Held, broken.Promises[1].Detail = false, "POST 17 began 2 times: at fast-1, slow"
-	broken.untried = broken.Promises[5:]
-	broken.Promises = broken.Promises[:5]
-	early := picture{policy: "random", seed: 7, requests: 100, rows: somePicture().rows[5:]}
+	broken.untried = broken.Promises[7:]
+	broken.Promises = broken.Promises[:7]
+	early := picture{policy: "random", seed: 7, requests: 100, rows: somePicture().rows[5:6]}
 
 	for _, golden := range []struct{ name, text string }{
 		{"frame", style{width: 80, blocks: true}.frame(somePicture())},
@@ -195,7 +196,7 @@ func TestView_KnowsOneFromMany(t *testing.T) {
 	for _, p := range judge(e) {
 		on = append(on, p.on)
 	}
-	if got := strings.Join(on, "; "); got != "1 request; 0 POSTs; ; seen so 0 times; 1 endpoint; once all was closed" {
+	if got := strings.Join(on, "; "); got != "1 request; 0 POSTs; 0 of them, 0 began after; seen so 0 times; 0 servers; 1 endpoint; 1 endpoint; once all was closed" {
 		t.Error(got)
 	}
 }

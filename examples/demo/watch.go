@@ -1,6 +1,9 @@
 package main
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // watch remembers when a backend was seen set aside.
 //
@@ -17,6 +20,20 @@ type watch struct {
 type sighting struct {
 	backend  string
 	from, to time.Time
+}
+
+// apart is how far apart two attempts have to begin between which a backend was seen
+// set aside: half of the first backoff, and half of that is spared for whoever is
+// late.
+const apart = backoff / 4
+
+// left takes note that a member had left at a look. With it may go the right of
+// others to be set aside, of whom too many are then: those come back before their
+// time, so what was seen a moment before shows nothing. And it may join again, with
+// a new life.
+func (w *watch) left(backend string, at time.Time) {
+	delete(w.aside, backend)
+	w.sightings = slices.DeleteFunc(w.sightings, func(s sighting) bool { return at.Sub(s.to) < apart+glance })
 }
 
 // change is what a look found different from the look before.

@@ -21,3 +21,21 @@ func TestWatch_RemembersSightingsAndTellsChanges(t *testing.T) {
 		t.Errorf("changes %v, want %v", changes, want)
 	}
 }
+
+// When a member leaves, others may come back before their time: what was seen just
+// before shows nothing.
+func TestWatch_ForgetsWhatALeaveMakesWorthless(t *testing.T) {
+	start := time.Now()
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	var w watch
+	w.look("a", true, at(0), at(1))
+	w.look("b", true, at(100), at(101))
+	w.look("a", true, at(200), at(201))
+	w.left("a", at(222)) // after 121 ms, and 145 have to pass
+	if want := []sighting{{"a", at(0), at(1)}}; !slices.Equal(w.sightings, want) {
+		t.Errorf("sightings %v", w.sightings)
+	}
+	if w.look("a", false, at(300), at(301)) != unchanged || w.look("b", false, at(300), at(301)) != back {
+		t.Error("who has left does not come back, who stays does")
+	}
+}

@@ -16,9 +16,12 @@ import (
 
 // driver is a replay.Stepper over the hooked types. Each call runs on a coroutine
 // that stops before every operation; nothing runs but the call that was told to.
+// With places, a step is what leads from one place to the next.
 type driver struct {
 	tasks   map[string]*task
 	current *task
+	places  []place
+	spawned string // the name of the next goroutine that the code starts; "" allows none
 }
 
 type task struct {
@@ -28,14 +31,19 @@ type task struct {
 
 	op     poise.SyncOp // the pending one
 	gate   poise.SyncGate
+	at     string          // the place where the call has stopped; "" for none
+	inside []string        // functions that the pending operation is in, if there are places
+	passed map[string]bool // those that the operations of the last step were in
 	result any
 	ended  bool
 }
 
 var _ replay.Stepper = (*driver)(nil)
 
-func newDriver() replay.Stepper {
-	d := &driver{tasks: map[string]*task{}}
+func newDriver() replay.Stepper { return newPlacedDriver(nil) }
+
+func newPlacedDriver(places []place) *driver {
+	d := &driver{tasks: map[string]*task{}, places: places}
 	poise.SetExplorer(explorer{d}, false)
 	return d
 }
@@ -45,7 +53,7 @@ func (d *driver) Start(name string, call func() any) error {
 	if t := d.tasks[name]; t != nil && !t.ended {
 		return fmt.Errorf("%s begins a call inside a call", name)
 	}
-	t := &task{}
+	t := &task{passed: map[string]bool{}}
 	t.resume, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		t.result = call()
@@ -62,11 +70,21 @@ func (d *driver) Step(name string) error {
 	switch {
 	case t == nil || t.ended:
 		return errors.New("the call has ended already")
-	case t.gate != nil && !t.gate.Open(t.op):
+	case d.Waits(name):
 		return fmt.Errorf("%v has to wait", t.op)
 	}
+	clear(t.passed)
+	for _, function := range t.inside {
+		t.passed[function] = true
+	}
 	d.run(t)
-	return nil
+	return d.onward(t)
+}
+
+// Waits implements replay.Stepper.
+func (d *driver) Waits(name string) bool {
+	t := d.tasks[name]
+	return t != nil && !t.ended && t.gate != nil && !t.gate.Open(t.op)
 }
 
 func (d *driver) run(t *task) {
@@ -107,11 +125,19 @@ func (d *driver) pause(op poise.SyncOp, gate poise.SyncGate) {
 	if t == nil {
 		return // the walk itself looks at the state
 	}
-	t.op, t.gate = op, gate
+	t.op, t.gate, t.at = op, gate, ""
+	if d.places != nil {
+		t.at = d.place(t, op)
+	}
+	d.stop(t)
+	t.gate = nil
+}
+
+// stop gives the floor back until the next step.
+func (d *driver) stop(t *task) {
 	if !t.yield(struct{}{}) {
 		runtime.Goexit()
 	}
-	t.gate = nil
 }
 
 // explorer is the driver as the hooked types see it.
@@ -129,5 +155,5 @@ func (explorer) Err(ctx context.Context) error { return ctx.Err() }
 func (explorer) Also(unsafe.Pointer)           {}
 func (explorer) Idle()                         {}
 func (explorer) Choose(string, int) int        { return 0 }
-func (explorer) Go(func())                     { panic("walk: a call starts a goroutine") }
+func (e explorer) Go(f func())                 { e.spawn(f) }
 func (explorer) Tell(string, ...any)           {}

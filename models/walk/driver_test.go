@@ -3,6 +3,7 @@
 package walk
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -55,14 +56,20 @@ func TestWalk_FindsPlantedFaults(t *testing.T) {
 				return state
 			}
 			_, problems := m.Check(g, newDriver)
-			for _, p := range problems {
-				if strings.Contains(p.Error(), c.want) {
-					return
-				}
-			}
-			t.Errorf("no problem of %d says %q", len(problems), c.want)
+			requireProblem(t, problems, c.want)
 		})
 	}
+}
+
+// requireProblem requires that one of the problems is the one.
+func requireProblem(t *testing.T, problems []error, want string) {
+	t.Helper()
+	for _, p := range problems {
+		if strings.Contains(p.Error(), want) {
+			return
+		}
+	}
+	t.Errorf("no problem of %d says %q, but %.500v", len(problems), want, errors.Join(problems[:min(1, len(problems))]...))
 }
 
 func TestDriver_RefusesWhatCannotHappen(t *testing.T) {

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -24,9 +26,20 @@ func (constantBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (constantBody) Close() error             { return nil }
 
 func TestBalancer_AllocatesOncePerCall(t *testing.T) {
+	requireOneAllocation(t, dispatch.HealthConfig{})
+}
+
+func TestBalancer_AllocatesNoMoreWithHealth(t *testing.T) {
+	requireOneAllocation(t, dispatch.HealthConfig{
+		Probes: probing(), Circuit: new(health.CircuitConfig), Outliers: new(health.OutlierControllerConfig), Window: new(health.OutcomeWindowConfig),
+	})
+}
+
+func requireOneAllocation(t *testing.T, cfg dispatch.HealthConfig) {
+	t.Helper()
 	for name, body := range map[string]io.ReadCloser{"without a response body": http.NoBody, "with a response body": constantBody{}} {
 		resp := &http.Response{StatusCode: 200}
-		b := newBalancer(t, dispatch.Config{Policy: new(policy.PowerOfTwoChoices)}, &constant{resp}, &constant{resp})
+		b := newBalancer(t, dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Health: cfg}, &constant{resp}, &constant{resp})
 		req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
 		n := testing.AllocsPerRun(1000, func() {
 			resp.Body = body
@@ -39,6 +52,47 @@ func TestBalancer_AllocatesOncePerCall(t *testing.T) {
 		})
 		if n != 1 {
 			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+// A Balancer that follows a directory is the same to a call, also in the look at
+// whether the directory was closed.
+func TestBalancer_ThatFollowsAllocatesOncePerCall(t *testing.T) {
+	for _, failClosed := range []bool{false, true} {
+		d, err := discovery.New(discovery.Config[int]{Equal: func(a, b int) bool { return a == b }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, err := d.Open("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := source.Upsert(id, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		resp := &http.Response{StatusCode: 200, Body: http.NoBody}
+		members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
+			Directory: d, FailClosed: failClosed,
+			Connect: func(discovery.Member[int]) (dispatch.Endpoint, error) { return &constant{resp}, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := dispatch.New(dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Membership: members})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
+		if n := testing.AllocsPerRun(1000, func() {
+			if _, err := b.RoundTrip(req); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 1 {
+			t.Errorf("fail closed %t: %v allocations", failClosed, n)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type attempt struct {
 	number   int
 	permit   Permit
 	slot     Slot
+	told     *told // nil: Config.Health is off
 	began    time.Time
 	decision *poise.Decision
 	sent     *requestBody // nil without a body
@@ -247,6 +248,9 @@ func (a *attempt) release(outcome poise.Outcome) bool {
 	a.total = now.Sub(a.began)
 	b := a.balancer
 	if a.member.quarantine.Report(a.permit, outcome, now, b.chance) {
+		b.poke()
+	}
+	if a.told != nil && a.member.signals.report(a.told, outcome, a.status, now) {
 		b.poke()
 	}
 	b.callEnded(a.member)

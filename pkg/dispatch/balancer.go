@@ -7,6 +7,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -56,15 +57,18 @@ import (
 // # Concurrency
 //
 // A Balancer is safe for concurrent use. RoundTrip takes no lock but the
-// endpoint's quarantine, for a moment. Changes are serialised; each is published
-// by one atomic swap. One goroutine follows health and a Directory; with a
-// Directory, another one waits for its changes.
+// endpoint's quarantine, for a moment; where endpoints that drain have refused a
+// call and no other is left, it waits for a change that is under way. Changes are
+// serialised; each is published by one atomic swap. One goroutine follows health
+// and a Directory; with a Directory, another one waits for its changes.
 type Balancer struct {
-	cfg     Config
-	budget  *RetryBudget
-	ward    *Ward
-	chance  *poise.Generator // jitter; nil draws from the runtime
-	current syncx.Pointer[published]
+	cfg    Config
+	budget *RetryBudget
+	ward   *Ward
+	// outliers is told of every endpoint; nil: nobody is ejected.
+	outliers *health.OutlierController
+	chance   *poise.Generator // jitter; nil draws from the runtime
+	current  syncx.Pointer[published]
 
 	// lives are those of the members. Only Update changes them, under mu, or, where
 	// there is a directory, only the Balancer's goroutine.
@@ -75,11 +79,12 @@ type Balancer struct {
 	members      []*member
 	leaving      []*life // removed, and perhaps not closed yet
 	incarnations uint64
-	publishErr   error           // of the last change of health
-	followErr    error           // of the newest snapshot of the directory
-	untold       []EndpointState // changes that ObserveState was not told of
-	telling      bool            // somebody tells it
-	outside      bool            // the Balancer's goroutine is in a function of the caller
+	publishErr   error                  // of the last change of health
+	followErr    error                  // of the newest snapshot of the directory
+	untold       []EndpointState        // changes that ObserveState was not told of
+	telling      bool                   // somebody tells it
+	outside      bool                   // the Balancer's goroutine is in a function of the caller
+	group        []health.OutlierMember // what the last sweep was given, for its memory
 
 	following following // belongs to the Balancer's goroutine
 
@@ -88,6 +93,8 @@ type Balancer struct {
 	open  context.Context            // ended by Close
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the goroutine has ended
+	// probing counts the goroutines that probe. It grows under mu, while open.
+	probing syncx.WaitGroup
 }
 
 // load returns what calls read. A Balancer that New did not make is as if closed.
@@ -137,6 +144,9 @@ func New(cfg Config) (*Balancer, error) {
 	if cfg.Seed != 0 {
 		b.chance = poise.NewGenerator(cfg.Seed)
 	}
+	if err := b.prepareHealth(); err != nil {
+		return nil, err
+	}
 	b.current.Store(&published{})
 	if cfg.Membership != nil {
 		err = b.start(time.Now())
@@ -144,6 +154,7 @@ func New(cfg Config) (*Balancer, error) {
 		err = b.Update(cfg.Members)
 	}
 	if err != nil {
+		b.stop()
 		return nil, err
 	}
 	b.timer = time.AfterFunc(publishAgain, b.poke)
@@ -176,7 +187,9 @@ func (b *Balancer) CloseIdleConnections() {
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
 // when its last call has ended. It waits for the Balancer's goroutine to end, but
-// for one that is in ObserveState, Connect or Describe. A second Close does nothing.
+// for one that is in ObserveState, Connect or Describe, and for the probes, of which
+// one that ignores its context takes no longer than its Timeout. A second Close does
+// nothing more.
 func (b *Balancer) Close() error {
 	b.mu.Lock()
 	closed := b.load().closed
@@ -197,6 +210,7 @@ func (b *Balancer) Close() error {
 	if wait {
 		<-b.done
 	}
+	b.probing.Wait()
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -95,5 +97,36 @@ func BenchmarkQuarantine(b *testing.B) {
 			b.Fatal(err)
 		}
 		quarantine.Report(permit, poise.Success, start, nil)
+	}
+}
+
+// BenchmarkRoundTrip_Health shows what health adds to a call that costs nothing
+// itself.
+func BenchmarkRoundTrip_Health(b *testing.B) {
+	for _, row := range []struct {
+		name string
+		cfg  dispatch.HealthConfig
+	}{
+		{"off", dispatch.HealthConfig{}},
+		{"circuit", dispatch.HealthConfig{Circuit: new(health.CircuitConfig)}},
+		{"outliers", dispatch.HealthConfig{Outliers: new(health.OutlierControllerConfig)}},
+		{"window", dispatch.HealthConfig{Window: new(health.OutcomeWindowConfig)}},
+		{"all", dispatch.HealthConfig{Circuit: new(health.CircuitConfig), Outliers: new(health.OutlierControllerConfig), Window: new(health.OutcomeWindowConfig), Probes: probing()}},
+	} {
+		b.Run("health="+row.name, func(b *testing.B) {
+			resp := &http.Response{StatusCode: 200, Body: http.NoBody}
+			var endpoints []dispatch.Endpoint
+			for range 8 {
+				endpoints = append(endpoints, &constant{resp})
+			}
+			balancer := newBalancer(b, dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Health: row.cfg}, endpoints...)
+			req := newRequest(b, http.MethodGet, nil).WithContext(context.Background())
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := balancer.RoundTrip(req); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -3,9 +3,9 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
@@ -31,7 +31,9 @@ type call struct {
 	// answered: asking them again at once helps nobody. nil until there is one.
 	tried   *poise.Tried
 	spent   *poise.Tried
-	refusal error // of this attempt: the last one, a capacity error if any was
+	refusal error      // of this attempt: the last one, a capacity error if any was
+	drained bool       // a refusal of this attempt was ErrDraining
+	current *published // what the last pick read
 
 	decision *poise.Decision // of the last pick, if it is wanted
 }
@@ -210,7 +212,7 @@ func (c *call) replay() bool {
 // made again without that endpoint, up to Config.Admissions times.
 func (c *call) admit() (*attempt, error) {
 	b := c.balancer
-	a := &attempt{balancer: b, request: c.request, began: time.Now(), number: c.attempts + 1}
+	a := c.newAttempt()
 	if c.explain {
 		a.decision = new(poise.Decision)
 		c.decision = a.decision
@@ -218,12 +220,16 @@ func (c *call) admit() (*attempt, error) {
 	c.recall()
 	for range b.cfg.Admissions {
 		m, err := c.pick(a)
+		if err != nil && c.overtaken() {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		if err = a.enter(m); err == nil {
 			return a, nil
 		}
+		c.drained = c.drained || errors.Is(err, ErrDraining)
 		c.exclude(&c.tried, m)
 		c.exclude(&c.spent, m)
 		if c.refusal == nil || errors.Is(err, poise.ErrAtCapacity) {
@@ -236,7 +242,7 @@ func (c *call) admit() (*attempt, error) {
 // recall begins an attempt with what earlier ones were sent to. What refused them
 // may admit this one.
 func (c *call) recall() {
-	c.tried, c.spent, c.refusal = nil, nil, nil
+	c.tried, c.spent, c.refusal, c.drained = nil, nil, nil, false
 	for _, v := range c.sent {
 		c.exclude(&c.tried, v.member)
 		if v.answered {
@@ -245,7 +251,8 @@ func (c *call) recall() {
 	}
 }
 
-// enter takes the permit and the slot of the endpoint.
+// enter takes the slot of the endpoint and the permits of its quarantine and circuit.
+// The circuit is asked last, so that nothing can keep its trial from being made.
 func (a *attempt) enter(m *member) (err error) {
 	if a.permit, err = m.quarantine.Admit(); err != nil {
 		return err
@@ -253,6 +260,17 @@ func (a *attempt) enter(m *member) (err error) {
 	if a.slot, err = m.slots.Begin(); err != nil {
 		a.balancer.callEnded(m) // it held a slot for a moment
 		return err
+	}
+	if a.told != nil {
+		poke, err := m.signals.admit(a.told, a.began)
+		if poke {
+			a.balancer.poke()
+		}
+		if err != nil {
+			a.slot.Release()
+			a.balancer.callEnded(m)
+			return err
+		}
 	}
 	a.member = m
 	return nil
@@ -262,6 +280,7 @@ func (a *attempt) enter(m *member) (err error) {
 // after an error goes to one that was, but not to one that refused or answered.
 func (c *call) pick(a *attempt) (*member, error) {
 	current := c.balancer.load()
+	c.current = current
 	if err := c.balancer.refuses(current); err != nil {
 		return nil, err
 	}
@@ -284,10 +303,24 @@ func (c *call) pick(a *attempt) (*member, error) {
 	return current.members[index], nil
 }
 
+// overtaken reports whether a change was on its way that closed an endpoint to the
+// call and had not published yet who is there instead. It waits for that one.
+func (c *call) overtaken() bool {
+	if !c.drained {
+		return false
+	}
+	c.balancer.mu.Lock()
+	defer c.balancer.mu.Unlock()
+	return c.balancer.load() != c.current
+}
+
 // allRefused is the error of a call that every eligible endpoint refused.
 func (c *call) allRefused() error {
 	if errors.Is(c.refusal, poise.ErrAtCapacity) {
 		return c.refusal
+	}
+	if c.refusal != nil {
+		return fmt.Errorf("%w: %w", poise.ErrNoEligible, c.refusal)
 	}
 	return poise.ErrNoEligible
 }

@@ -35,6 +35,8 @@ type Config struct {
 	Admissions int
 	// Quarantine sets failing endpoints aside.
 	Quarantine QuarantineConfig
+	// Health adds probes, circuits and outlier detection.
+	Health HealthConfig
 	// RetryBudget bounds the retries.
 	RetryBudget RetryBudgetConfig
 	// Classify judges an attempt that its caller did not cancel. nil: Classify of

@@ -24,8 +24,14 @@ var neverOpen = published{closed: true}
 // publishAgain is how long after a failed publication the next one is tried.
 const publishAgain = time.Second
 
-// prepare makes a View and a Picker of the members.
+// prepare makes a View and a Picker of the members. Requires mu.
 func (b *Balancer) prepare(members []*member) (*published, error) {
+	if !b.cfg.Health.off() {
+		now := time.Now()
+		for _, m := range members {
+			m.signals.at = now
+		}
+	}
 	candidates := make([]poise.Candidate, len(members))
 	for i, m := range members {
 		candidates[i] = m
@@ -102,7 +108,7 @@ func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
 	if b.load().closed {
 		return 0
 	}
-	wait = b.comeBack(now)
+	wait = sooner(b.comeBack(now), b.sweep(now))
 	taken, again := b.follow(now)
 	if !taken {
 		wait = sooner(wait, b.republish())

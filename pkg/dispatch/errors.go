@@ -54,6 +54,11 @@ var (
 	ErrBadRequest = errors.New("dispatch: malformed request")
 	// ErrUnknownEndpoint means no member has that identity.
 	ErrUnknownEndpoint = errors.New("dispatch: unknown endpoint")
+	// ErrNotProbed means that an endpoint is not probed, so that it has no condition.
+	ErrNotProbed = errors.New("dispatch: the endpoint is not probed")
+	// ErrNoCircuit means that an endpoint has no circuit, because Health.Circuit is
+	// off.
+	ErrNoCircuit = errors.New("dispatch: the endpoint has no circuit")
 	// ErrSharedEndpoint means that two identities, or two lives of one identity, have
 	// one Endpoint value, which could not be closed with either.
 	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity, or to a life that has not ended")

@@ -125,8 +125,13 @@ func (b *Balancer) connect(r roster, i int, spec Member, incarnation uint64, own
 	if refused := checkEndpoint(spec, owners); refused != nil {
 		return nil, &MemberError{ID: spec.ID, Incarnation: incarnation, Err: refused}
 	}
+	probe, err := b.newProbe(spec)
+	if err != nil {
+		closeQuietly(endpoint)
+		return nil, &MemberError{ID: spec.ID, Incarnation: incarnation, Err: err}
+	}
 	owners[endpoint] = owner{spec.ID, true}
-	return b.begin(spec, incarnation), nil
+	return b.begin(spec, incarnation, probe), nil
 }
 
 // leave notes that the goroutine goes into a function of the caller, or comes back.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -796,6 +797,33 @@ func TestBalancer_ClosesWhileItConnects(t *testing.T) {
 	})
 }
 
+// Whoever wakes the Balancer in the moment of Close does not make it follow on. Which
+// of the two it sees first is chance, hence so many trials.
+//
+// Claim: Close ends the Balancer's goroutine; calls in flight go on.
+func TestBalancer_FollowsNothingOnceItIsClosed(t *testing.T) {
+	for range 30 {
+		synctest.Test(t, func(t *testing.T) {
+			f := follow(t, dispatch.Config{
+				Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1},
+			}, discovery.Config[spec]{}, false)
+			f.apply(upsert("a", spec{bad: "call"}), upsert("b", spec{bad: "call"}))
+			f.net.hook = func(discovery.Member[spec]) {
+				f.net.hook = nil
+				if _, err := f.session.Upsert("late", spec{}); err != nil {
+					t.Error(err)
+				}
+				_, _ = get(t, f.b) // sets one aside, which wakes the Balancer
+				_ = f.b.Close()
+			}
+			f.apply(upsert("c", spec{}))
+			if f.net.last("late") != nil {
+				t.Fatal("it connects a member after Close")
+			}
+		})
+	}
+}
+
 // Each Balancer connects for itself. The first in which the last call has ended lets
 // the member leave the directory; the calls of the others go on.
 //
@@ -835,4 +863,66 @@ func (n *network) closed() (count int64) {
 		count += e.closed.Load()
 	}
 	return count
+}
+
+// What a life leaves behind would add up: members that join, serve and leave one after
+// the other, and Balancers that come and go on a directory that stays.
+//
+// Claim: Close ends the Balancer's goroutine; calls in flight go on.
+//
+// Cases: B30, G12.
+func TestBalancer_LeavesNothingOfWhoHasLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := follow(t, dispatch.Config{}, discovery.Config[spec]{}, false)
+		constant := func(discovery.Member[spec]) (dispatch.Endpoint, error) {
+			return &fake{answer: func(*http.Request) (*http.Response, error) { return reply(200, "served"), nil }}, nil
+		}
+		members, err := dispatch.NewMembership(dispatch.MembershipConfig[spec]{Directory: f.d, Connect: constant})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = f.b.Close() // it would remember every endpoint
+		open := func() *dispatch.Balancer {
+			b, err := dispatch.New(dispatch.Config{Policy: new(policy.RoundRobin), Membership: members})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		}
+		b := open()
+		defer b.Close()
+		turn := func() {
+			f.apply(upsert("a", spec{}))
+			resp := hold(t, b)
+			f.apply(drop("a"))
+			finish(t, resp)
+			if got := states(b); got != "" || f.d.Load().Len() != 0 {
+				t.Fatalf("left are %s", got)
+			}
+			_ = open().Close()
+		}
+		for range 100 {
+			turn()
+		}
+		before, goroutines := liveHeap(), runtime.NumGoroutine()
+		const turns = 1000
+		for range turns {
+			turn()
+		}
+		// A life is more than 300 bytes, and a Balancer more than a thousand.
+		if after := liveHeap(); after > before+turns*100 {
+			t.Errorf("the heap grew from %d to %d bytes", before, after)
+		}
+		if n := runtime.NumGoroutine(); n != goroutines {
+			t.Errorf("%d goroutines, before %d", n, goroutines)
+		}
+	})
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }

@@ -25,6 +25,7 @@ type life struct {
 	slots       *Slots
 	quarantine  *Quarantine
 	closed      syncx.Bool // the endpoint was closed
+	signals     *signals   // nil: Config.Health is off
 
 	// said is the operator's word by SetStatus; Ready if there is none. Guarded by
 	// Balancer.mu.
@@ -44,14 +45,26 @@ func (m *member) status() poise.Status {
 	}
 }
 
-// Sample returns the member as policies see it. Requires Balancer.mu.
-func (m *member) Sample() poise.Sample {
-	s := poise.Sample{
+// listed is a member as the list and the operator have it.
+type listed struct{ *member }
+
+// Sample returns the member without its health. Requires Balancer.mu.
+func (m listed) Sample() poise.Sample {
+	return poise.Sample{
 		ID: m.ID, Incarnation: m.incarnation, Weight: m.Weight, Status: m.status(),
 		Priority: m.Priority, Locality: m.Locality, LocalityWeight: m.LocalityWeight,
 		Load: m.slots.InFlight(),
 	}
-	if m.quarantine.Aside() {
+}
+
+// Sample returns the member as policies see it. Requires Balancer.mu.
+func (m *member) Sample() (s poise.Sample) {
+	if m.signals == nil {
+		s = listed{m}.Sample()
+	} else {
+		s = m.signals.sample(listed{m})
+	}
+	if s.Excluded == poise.NotExcluded && m.quarantine.Aside() {
 		s.Excluded = poise.ExcludedSetAside
 	}
 	return s
@@ -68,8 +81,23 @@ func (b *Balancer) Update(list []Member) error {
 	return err
 }
 
-// update publishes the list and returns the lives that are no longer in it.
+// update publishes the list and returns the lives that are no longer in it. Probes
+// are asked for under no lock, and so again if the members change meanwhile.
 func (b *Balancer) update(list []Member) (ended []*life, err error) {
+	for {
+		probes, err := b.newProbes(list)
+		if err != nil {
+			return nil, err
+		}
+		if ended, err = b.replace(list, probes); err != errChanged {
+			return ended, err
+		}
+	}
+}
+
+// replace makes the members those of the list, or fails with errChanged if one is new
+// whose probe was not asked for.
+func (b *Balancer) replace(list []Member, probes []newProbe) (ended []*life, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -83,7 +111,10 @@ func (b *Balancer) update(list []Member) (ended []*life, err error) {
 		return nil, err
 	}
 	ended, err = b.lives.Reconcile(numbers, func(i int) (*life, error) {
-		return b.begin(list[i], numbers[i]), nil
+		if !probes[i].asked {
+			return nil, errChanged
+		}
+		return b.begin(list[i], numbers[i], probes[i].of), nil
 	}, func(lives []*life) error {
 		members := make([]*member, len(list))
 		for i, l := range lives {
@@ -139,12 +170,10 @@ func within(i int, refused *poise.FieldError) error {
 }
 
 // begin makes the life of a member that is new.
-func (b *Balancer) begin(spec Member, incarnation uint64) *life {
+func (b *Balancer) begin(spec Member, incarnation uint64, probe probe) *life {
 	l := &life{id: spec.ID, endpoint: spec.Endpoint, incarnation: incarnation, quarantine: b.ward.Quarantine()}
-	l.slots = NewSlots(spec.Limit, func() {
-		defer l.closed.Store(true)
-		closeQuietly(l.endpoint)
-	})
+	l.signals = b.newSignals(incarnation, probe)
+	l.slots = NewSlots(spec.Limit, l.letGo)
 	return l
 }
 
@@ -159,7 +188,11 @@ func (b *Balancer) install(members []*member) error {
 	}
 	b.ward.Resize(uint32(len(members)))
 	b.members = members
+	for _, m := range members {
+		b.probe(m.life)
+	}
 	b.publish(next)
+	b.regroup()
 	return nil
 }
 
@@ -168,6 +201,7 @@ func (b *Balancer) install(members []*member) error {
 func (b *Balancer) retire(ended []*life) {
 	for _, l := range ended {
 		l.quarantine.Retire()
+		l.signals.retire()
 	}
 	if b.ward.overfull() {
 		b.poke()
@@ -262,5 +296,6 @@ func (b *Balancer) SetStatus(id string, status poise.Status) error {
 	}
 	setDrain(m)
 	b.publish(next)
+	b.regroup()
 	return nil
 }

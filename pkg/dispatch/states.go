@@ -1,6 +1,11 @@
 package dispatch
 
-import poise "github.com/copyleftdev/poise-go/pkg"
+import (
+	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
+)
 
 // EndpointState is one endpoint as it stands.
 type EndpointState struct {
@@ -13,6 +18,28 @@ type EndpointState struct {
 	// InFlight is how many calls it holds, and Limit how many it may; 0 is no
 	// limit.
 	InFlight, Limit uint64
+	// Condition is what probes found; Unknown if it is not probed. ProbeErr is why
+	// the last probe failed, nil if it did not.
+	Condition health.Condition
+	ProbeErr  error
+	// Circuit is the state of its circuit; the zero value, closed, if it has none.
+	Circuit health.CircuitState
+	// Ejection is that of an outlier; the zero value if it is not ejected.
+	Ejection Ejection
+	// Outcomes are what its window holds, if it has one.
+	Outcomes health.OutcomeStats
+}
+
+// Ejection is the ejection of an outlier.
+type Ejection struct {
+	_ struct{}
+	// Cause is the rule by which it is an outlier; health.NoOutlier if it is not
+	// ejected.
+	Cause health.OutlierCause
+	// Rate was its success rate, 0 where that did not count.
+	Rate float64
+	// Left is how long it stays ejected. At 0 it is about to come back.
+	Left time.Duration
 }
 
 // Endpoints returns the state of every endpoint, in the order of the list.
@@ -28,9 +55,33 @@ func (b *Balancer) Endpoints() []EndpointState {
 // state returns endpoint i as it stands.
 func (p *published) state(i int) EndpointState {
 	m := p.members[i]
-	return EndpointState{
+	state := EndpointState{
 		ID: m.ID, Incarnation: m.incarnation, Reason: p.view.Reason(i),
 		InFlight: m.slots.InFlight().Current(), Limit: m.slots.InFlight().Limit(),
+	}
+	if m.signals != nil {
+		m.signals.show(&state, time.Now())
+	}
+	return state
+}
+
+// show fills in what the signals know at the instant.
+func (s *signals) show(state *EndpointState, now time.Time) {
+	if s.active != nil {
+		state.Condition = s.active.State(now).Condition
+		if err := s.probeErr.Load(); err != nil {
+			state.ProbeErr = *err
+		}
+	}
+	if s.circuit != nil {
+		state.Circuit = s.circuit.State(now)
+	}
+	if e := s.ejection.Load(); e != nil {
+		left := e.of.For - max(now.Sub(e.since), 0)
+		state.Ejection = Ejection{Cause: e.of.Cause, Rate: e.of.Rate, Left: max(left, 0)}
+	}
+	if s.window != nil {
+		state.Outcomes = s.window.Stats(now)
 	}
 }
 

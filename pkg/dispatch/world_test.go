@@ -74,7 +74,7 @@ func newBalancer(t testing.TB, cfg dispatch.Config, endpoints ...dispatch.Endpoi
 	if cfg.Policy == nil {
 		cfg.Policy = new(policy.RoundRobin)
 	}
-	if cfg.Members == nil {
+	if cfg.Members == nil && cfg.Membership == nil {
 		cfg.Members = members(endpoints...)
 	}
 	b, err := dispatch.New(cfg)

@@ -134,7 +134,7 @@ type ActiveHealth struct {
 	// draw is the chance of the last reservation, from which every wait after it
 	// follows, so that asking needs none.
 	draw uint64
-	// changed wakes who waits for the next end of a reservation; nil if nobody does.
+	// changed is what those who wait watch; nil if nobody does.
 	changed *syncx.Event
 }
 
@@ -176,6 +176,26 @@ func NewActiveHealth(cfg ActiveHealthConfig) (*ActiveHealth, error) {
 func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.reserve(now, chance)
+}
+
+// reserveOrWatch is Reserve that, if it is refused, returns an event as well: it
+// happens when a reservation ends or the condition is forced the next time. Were the
+// event made after the refusal, what happened in between would be missed.
+func (h *ActiveHealth) reserveOrWatch(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, changed *syncx.Event, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if r, wait, err = h.reserve(now, chance); err != nil {
+		if h.changed == nil {
+			h.changed = new(syncx.Event)
+		}
+		changed = h.changed
+	}
+	return r, wait, changed, err
+}
+
+// reserve answers Reserve. Requires mu.
+func (h *ActiveHealth) reserve(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, err error) {
 	h.settle(now)
 	if wait = h.due(now); h.running {
 		return Reservation{}, wait, ErrProbeRunning
@@ -184,10 +204,7 @@ func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reserv
 		return Reservation{}, wait, ErrNotDue
 	}
 	h.number++
-	h.running, h.reserved = true, now
-	if h.cfg.Jitter > 0 {
-		h.draw = chance.Uint64()
-	}
+	h.running, h.reserved, h.draw = true, now, chance.Uint64()
 	return Reservation{number: h.number}, 0, nil
 }
 
@@ -260,18 +277,7 @@ func (h *ActiveHealth) Excluded() poise.Reason {
 	return h.excluded()
 }
 
-// watch returns an event that happens when a reservation ends or the condition is
-// forced the next time.
-func (h *ActiveHealth) watch() *syncx.Event {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.changed == nil {
-		h.changed = new(syncx.Event)
-	}
-	return h.changed
-}
-
-// wake wakes who watches. Requires mu.
+// wake makes the event happen that somebody watches. Requires mu.
 func (h *ActiveHealth) wake() {
 	if h.changed != nil {
 		h.changed.Fire()
@@ -331,7 +337,9 @@ func (h *ActiveHealth) wait() time.Duration {
 	case Unhealthy:
 		interval = h.cfg.UnhealthyInterval
 	}
-	// At most 99 of 100 parts, rounded down: what is left is at least 1.
+	// At most 99 of 100 parts, rounded down: what is left is at least 1. The high word
+	// of the product is the draw, without another for the bias, which is under
+	// (part+1)/2^64.
 	part := interval/100*time.Duration(h.cfg.Jitter) + interval%100*time.Duration(h.cfg.Jitter)/100
 	off, _ := bits.Mul64(h.draw, uint64(part)+1)
 	return interval - time.Duration(off)

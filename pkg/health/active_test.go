@@ -33,7 +33,7 @@ func reserve(t testing.TB, h *health.ActiveHealth, now time.Time) health.Reserva
 	return r
 }
 
-func requireRefused(t testing.TB, h *health.ActiveHealth, now time.Time, want error, wait time.Duration) {
+func requireNotReserved(t testing.TB, h *health.ActiveHealth, now time.Time, want error, wait time.Duration) {
 	t.Helper()
 	due := h.Due(now)
 	r, got, err := h.Reserve(now, nil)
@@ -92,7 +92,7 @@ func TestActiveHealth_EachConditionHasItsInterval(t *testing.T) {
 		if s.Due != step.wait {
 			t.Fatalf("at %v the next probe is due in %v, want %v", step.now, s.Due, step.wait)
 		}
-		requireRefused(t, h, at(step.now+1), health.ErrNotDue, step.wait-1)
+		requireNotReserved(t, h, at(step.now+1), health.ErrNotDue, step.wait-1)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestActiveHealth_TheIntervalBeginsAtTheEnd(t *testing.T) {
 	h := newActive(t, health.ActiveHealthConfig{})
 	r := reserve(t, h, dawn)
 	h.Complete(r, true, at(4*time.Second))
-	requireRefused(t, h, at(5*time.Second), health.ErrNotDue, 9*time.Second)
+	requireNotReserved(t, h, at(5*time.Second), health.ErrNotDue, 9*time.Second)
 	reserve(t, h, at(14*time.Second))
 }
 
@@ -111,9 +111,9 @@ func TestActiveHealth_TheIntervalBeginsAtTheEnd(t *testing.T) {
 func TestActiveHealth_OneReservationAtATime(t *testing.T) {
 	h := newActive(t, health.ActiveHealthConfig{Hold: 20 * time.Second})
 	r := reserve(t, h, dawn)
-	requireRefused(t, h, at(time.Second), health.ErrProbeRunning, 29*time.Second)
+	requireNotReserved(t, h, at(time.Second), health.ErrProbeRunning, 29*time.Second)
 	h.Complete(r, true, at(2*time.Second))
-	requireRefused(t, h, at(3*time.Second), health.ErrNotDue, 9*time.Second)
+	requireNotReserved(t, h, at(3*time.Second), health.ErrNotDue, 9*time.Second)
 	reserve(t, h, at(12*time.Second))
 }
 
@@ -211,7 +211,7 @@ func TestActiveHealth_ACancelledProbeOnlyPutsOffTheNext(t *testing.T) {
 		t.Fatal("the cancellation does not count")
 	}
 	requireState(t, h, at(12*time.Second), health.Unknown, 0, 1)
-	requireRefused(t, h, at(12*time.Second), health.ErrNotDue, 10*time.Second)
+	requireNotReserved(t, h, at(12*time.Second), health.ErrNotDue, 10*time.Second)
 }
 
 // Claim: Force sets the condition at once, starts both counts again and voids the outstanding reservation.
@@ -233,7 +233,7 @@ func TestActiveHealth_ForceActsAtOnce(t *testing.T) {
 	if err := h.Force(health.Healthy, at(11*time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	requireRefused(t, h, at(12*time.Second), health.ErrNotDue, 9*time.Second)
+	requireNotReserved(t, h, at(12*time.Second), health.ErrNotDue, 9*time.Second)
 	var field *poise.FieldError
 	if err := h.Force(3, dawn); !errors.As(err, &field) || !errors.Is(err, health.ErrOutOfRange) || field.Field != "condition" {
 		t.Fatalf("an unknown condition is %v", err)
@@ -261,7 +261,7 @@ func TestActiveHealth_ALostReservationIsNotForEver(t *testing.T) {
 	for _, late := range []time.Duration{20 * time.Second, 24 * time.Second, 29 * time.Second} {
 		h := newActive(t, health.ActiveHealthConfig{Hold: 20 * time.Second})
 		reserve(t, h, dawn)
-		requireRefused(t, h, at(late), health.ErrNotDue, 30*time.Second-late)
+		requireNotReserved(t, h, at(late), health.ErrNotDue, 30*time.Second-late)
 		reserve(t, h, at(30*time.Second))
 	}
 }
@@ -331,11 +331,11 @@ func TestActiveHealth_AClockThatStepsBackFreezesNothing(t *testing.T) {
 	if due := h.Due(dawn); due != 10*time.Second {
 		t.Fatalf("an hour back the next probe is due in %v", due)
 	}
-	requireRefused(t, h, dawn, health.ErrNotDue, 10*time.Second)
-	requireRefused(t, h, at(4*time.Second), health.ErrNotDue, 6*time.Second)
+	requireNotReserved(t, h, dawn, health.ErrNotDue, 10*time.Second)
+	requireNotReserved(t, h, at(4*time.Second), health.ErrNotDue, 6*time.Second)
 	r := reserve(t, h, at(10*time.Second))
-	requireRefused(t, h, at(-hour), health.ErrProbeRunning, 30*time.Second)
-	requireRefused(t, h, at(-hour+25*time.Second), health.ErrNotDue, 5*time.Second)
+	requireNotReserved(t, h, at(-hour), health.ErrProbeRunning, 30*time.Second)
+	requireNotReserved(t, h, at(-hour+25*time.Second), health.ErrNotDue, 5*time.Second)
 	if _, counts := h.Complete(r, true, at(-hour+25*time.Second)); counts {
 		t.Fatal("the lost reservation counts")
 	}
@@ -364,12 +364,12 @@ func TestActiveHealth_AskingChangesNothing(t *testing.T) {
 	ask(h)
 	r := reserve(t, h, dawn)
 	ask(h)
-	requireRefused(t, h, at(time.Second), health.ErrProbeRunning, 29*time.Second)
+	requireNotReserved(t, h, at(time.Second), health.ErrProbeRunning, 29*time.Second)
 	if _, counts := h.Complete(r, true, at(2*time.Second)); !counts {
 		t.Fatal("asking has lost the reservation")
 	}
 	ask(h)
-	requireRefused(t, h, at(3*time.Second), health.ErrNotDue, 9*time.Second)
+	requireNotReserved(t, h, at(3*time.Second), health.ErrNotDue, 9*time.Second)
 }
 
 // Claim: A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
@@ -440,16 +440,16 @@ func TestActiveHealth_ACenturyIsNotTooLong(t *testing.T) {
 	const century = 100 * 365 * 24 * time.Hour
 	h := newActive(t, health.ActiveHealthConfig{Interval: century, Hold: century})
 	reserve(t, h, dawn)
-	requireRefused(t, h, dawn, health.ErrProbeRunning, 2*century)
-	requireRefused(t, h, at(century), health.ErrNotDue, century)
-	requireRefused(t, h, at(century).Add(century-1), health.ErrNotDue, 1)
+	requireNotReserved(t, h, dawn, health.ErrProbeRunning, 2*century)
+	requireNotReserved(t, h, at(century), health.ErrNotDue, century)
+	requireNotReserved(t, h, at(century).Add(century-1), health.ErrNotDue, 1)
 	reserve(t, h, at(century).Add(century))
 }
 
 func TestActiveHealth_DefaultsAreThoseOfTheDocs(t *testing.T) {
 	h := newActive(t, health.ActiveHealthConfig{})
 	reserve(t, h, dawn)
-	requireRefused(t, h, dawn, health.ErrProbeRunning, 40*time.Second)
+	requireNotReserved(t, h, dawn, health.ErrProbeRunning, 40*time.Second)
 	h = newActive(t, health.ActiveHealthConfig{})
 	if got := probes(t, h, "PPFFF"); got[0] != health.Unknown || got[1] != health.Healthy ||
 		got[3] != health.Healthy || got[4] != health.Unhealthy {

@@ -131,14 +131,14 @@ func TestHTTPProbe_SendsWhatItWasTold(t *testing.T) {
 
 // body counts what is read of it.
 type body struct {
-	endless bool
-	read    atomic.Int64
-	closed  atomic.Bool
+	fails  error // else it is endless
+	read   atomic.Int64
+	closed atomic.Bool
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if !b.endless {
-		return 0, io.EOF
+	if b.fails != nil {
+		return 0, b.fails
 	}
 	b.read.Add(int64(len(p)))
 	return len(p), nil
@@ -158,11 +158,12 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 	for _, row := range []struct {
 		status  int
 		maxBody int
+		start   string
 		read    int64
-	}{{200, 0, 4096}, {200, 10_000, 10_000}, {503, 0, 0}} {
-		b := &body{endless: true}
+	}{{200, 0, "", 4096}, {200, 10_000, "", 10_000}, {200, 100, "\x00\x00\x00", 100}, {200, 3, "\x00\x00\x00", 3}, {503, 0, "", 0}} {
+		b := new(body)
 		p := newHTTPProbe(t, health.HTTPProbeConfig{
-			URL: "http://name.example", MaxBody: row.maxBody,
+			URL: "http://name.example", MaxBody: row.maxBody, Body: row.start,
 			Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: row.status, Body: b}, nil
 			}),
@@ -170,6 +171,42 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 		_ = p.Probe(t.Context())
 		if b.read.Load() != row.read || !b.closed.Load() {
 			t.Errorf("status %d: it read %d bytes, want %d, and closed the body: %t", row.status, b.read.Load(), row.read, b.closed.Load())
+		}
+	}
+}
+
+// What a transport does to a request, or a caller to a config, does not last.
+func TestHTTPProbe_KeepsItsOwnCopies(t *testing.T) {
+	seen := ""
+	expect := []health.StatusRange{{200, 200}}
+	p := newHTTPProbe(t, health.HTTPProbeConfig{
+		URL: "http://name.example", Expect: expect, Header: http.Header{"X-Probe": {"yes"}},
+		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			seen += r.Header.Get("X-Probe") + " "
+			r.Header.Set("X-Probe", "changed")
+			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
+		}),
+	})
+	expect[0] = health.StatusRange{First: 500, Last: 599}
+	for range 2 {
+		if err := p.Probe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if seen != "yes yes " {
+		t.Fatalf("the probes sent %q", seen)
+	}
+}
+
+func TestHTTPProbe_ReturnsWhyABodyBrokeOff(t *testing.T) {
+	for _, start := range []string{"", "ok"} {
+		b := &body{fails: errRefused}
+		p := newHTTPProbe(t, health.HTTPProbeConfig{
+			URL: "http://name.example", Body: start,
+			Transport: roundTrip(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Body: b}, nil }),
+		})
+		if err := p.Probe(t.Context()); !errors.Is(err, errRefused) || !b.closed.Load() {
+			t.Errorf("with %q: %v, and the body is closed: %t", start, err, b.closed.Load())
 		}
 	}
 }

@@ -280,6 +280,20 @@ func TestOutlierController_TimesGrowAndAreForgotten(t *testing.T) {
 }
 
 // Claim: An ejection lasts BaseTime for each ejection not forgotten, up to MaxTime, and at most Jitter more.
+func TestOutlierController_TimesGrowUpToTheLongest(t *testing.T) {
+	f := newFleet(t, 2, health.OutlierControllerConfig{Interval: time.Hour, BaseTime: 7, MaxTime: 100, Jitter: noJitter})
+	for n := range time.Duration(20) {
+		f.calls(0, 0, 5, 0)
+		changes := f.sweep(0).Changes
+		if want := min(7*(n+1), 100); len(changes) != 1 || changes[0].For < want || changes[0].For > want+1 {
+			t.Fatalf("ejection %d: %+v, want %v", n+1, changes, want)
+		}
+		f.sweep(101)
+		f.requireOut()
+	}
+}
+
+// Claim: An ejection lasts BaseTime for each ejection not forgotten, up to MaxTime, and at most Jitter more.
 func TestOutlierController_JitterReachesBothEndsAndReplays(t *testing.T) {
 	seen := map[time.Duration]int{}
 	var times [2][]time.Duration

@@ -92,7 +92,8 @@ type Report struct {
 	Finding Finding
 	// TimedOut means the probe did not answer within Timeout.
 	TimedOut bool
-	// Err is why the probe failed; nil if it did not, and if it was Discarded.
+	// Err is why the probe failed, ErrTimedOut if TimedOut; nil if it did not, and if
+	// it was Discarded.
 	Err error
 	// State is that of the ActiveHealth when the probe was recorded.
 	State ActiveState
@@ -210,12 +211,7 @@ func (r *Runner) RunOnce(ctx context.Context) (Report, error) {
 // leave waits for the last probe to return, for one Timeout at most.
 func (r *Runner) leave() {
 	defer r.busy.Store(false)
-	if r.answer == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), r.cfg.Timeout)
-	defer cancel()
-	r.vacant(ctx)
+	r.vacant(context.Background())
 }
 
 // once sends one probe and records it.
@@ -260,9 +256,7 @@ func (r *Runner) reserve(ctx context.Context, patient bool) (Reservation, error)
 		if ctx.Err() != nil {
 			return Reservation{}, ctx.Err()
 		}
-		// Watching begins before the look, or a Force between the two would be missed.
-		changed := r.cfg.Health.watch()
-		reservation, wait, err := r.cfg.Health.Reserve(time.Now(), r.chance)
+		reservation, wait, changed, err := r.cfg.Health.reserveOrWatch(time.Now(), r.chance)
 		if err == nil {
 			return reservation, nil
 		}
@@ -278,43 +272,44 @@ func (r *Runner) reserve(ctx context.Context, patient bool) (Reservation, error)
 // send sends a probe and returns its failure, and whether its time was over. If
 // ctx ended, neither means anything.
 func (r *Runner) send(ctx context.Context) (failure error, timedOut bool) {
-	bounded, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
-	vacant := r.vacant(bounded)
-	cancel()
-	if !vacant {
+	if !r.vacant(ctx) {
 		return ErrTimedOut, true
 	}
-	bounded, cancel = context.WithTimeout(ctx, r.cfg.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
 	defer cancel()
 	r.answer = make(chan error, 1)
-	go call(bounded, r.cfg.Probe, r.answer)
+	go ask(bounded, r.cfg.Probe, r.answer)
 	select {
 	case failure = <-r.answer:
 		r.answer = nil
-		// A probe that gave up because its time was over did not answer.
-		return failure, failure != nil && bounded.Err() != nil
 	case <-bounded.Done():
+	}
+	// An answer and the end of the time can come at once: then it came too late.
+	if bounded.Err() != nil {
 		return ErrTimedOut, true
 	}
+	return failure, false
 }
 
-// vacant waits until the last probe has returned, and reports whether it did
-// before ctx ended.
+// vacant waits until the last probe has returned, for one Timeout at most, and
+// reports whether it did before ctx ended.
 func (r *Runner) vacant(ctx context.Context) bool {
 	if r.answer == nil {
 		return true
 	}
+	bounded, cancel := context.WithTimeout(ctx, r.cfg.Timeout)
+	defer cancel()
 	select {
 	case <-r.answer:
 		r.answer = nil
 		return true
-	case <-ctx.Done():
+	case <-bounded.Done():
 		return false
 	}
 }
 
-// call calls the probe and leaves its answer, however it ends.
-func call(ctx context.Context, probe func(context.Context) error, answer chan<- error) {
+// ask calls the probe and leaves its answer, however it ends.
+func ask(ctx context.Context, probe func(context.Context) error, answer chan<- error) {
 	failure := error(&PanicError{})
 	defer func() {
 		if v := recover(); v != nil {

@@ -181,7 +181,7 @@ func TestRunner_ATimeoutIsRecorded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Timeout: 2 * time.Second, OnTimeout: row.policy}, hang)
 			report, err := s.RunOnce(context.Background())
-			if err != nil || report.Finding != row.finding || !report.TimedOut || report.Err == nil {
+			if err != nil || report.Finding != row.finding || !report.TimedOut || report.Err != health.ErrTimedOut {
 				t.Fatalf("%v: the report is %+v, and the error %v", row.policy, report, err)
 			}
 			requireState(t, s.health, time.Now(), health.Unknown, 0, row.unhealthy)
@@ -429,6 +429,38 @@ func TestRunner_ForceWakesTheSleeper(t *testing.T) {
 		after(time.Second)
 		s.stop(t)
 		requireList(t, "sent at", s.times(), 0, 10*time.Second, 11*time.Second)
+	})
+}
+
+// Nobody has to observe.
+func TestRunner_RunsWithoutAnObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 55*time.Second)
+		defer cancel()
+		h := newActive(t, health.ActiveHealthConfig{})
+		r, err := health.NewRunner(health.RunnerConfig{Health: h, Probe: func(context.Context) error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("Run returns %v", err)
+		}
+		requireState(t, h, time.Now(), health.Healthy, 6, 0)
+	})
+}
+
+// An answer that comes when the time is over comes too late, whatever it says.
+func TestRunner_AnAnswerAtTheTimeoutIsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Timeout: time.Second}, func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		})
+		for range 50 {
+			if report, err := s.RunOnce(t.Context()); err != nil || !report.TimedOut || report.Finding != health.FoundUnhealthy {
+				t.Fatalf("the report is %+v, and the error %v", report, err)
+			}
+		}
 	})
 }
 

@@ -135,6 +135,23 @@ func TestOutcomeWindow_ForgivesWhoWaits(t *testing.T) {
 	}
 }
 
+// After centuries of half-lives a failure still ages as the first one did.
+//
+// Cases: B22.
+func TestOutcomeWindow_AgesAfterALongWait(t *testing.T) {
+	w := newWindow(t, health.OutcomeWindowConfig{Capacity: 2, HalfLife: 1})
+	record(w, dusk, "f")
+	now := dusk.Add(math.MaxInt64 - 4) // the last instants that a duration tells apart
+	record(w, now, "f")
+	now = now.Add(3)
+	record(w, now, "f")
+	now = now.Add(1)
+	record(w, now, "s") // the failure that goes out weighs a sixteenth, the other a half
+	if got := w.Penalty(now); got != 0.25 {
+		t.Errorf("the penalty is %v, want 0.25", got)
+	}
+}
+
 // What is subtracted when a failure goes out is what is left of it, so that
 // nothing stays behind and nothing goes below 0.
 //

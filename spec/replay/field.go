@@ -17,13 +17,8 @@ func Field(object any, path ...string) any {
 		}
 	}
 	pointer := reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr()))
-	switch value := pointer.Interface().(type) {
-	case interface{ Load() bool }:
-		return value.Load()
-	case interface{ Load() uint32 }:
-		return value.Load()
-	case interface{ Load() uint64 }:
-		return value.Load()
+	if load := pointer.MethodByName("Load"); load.IsValid() && load.Type().NumIn() == 0 && load.Type().NumOut() == 1 {
+		return load.Call(nil)[0].Interface()
 	}
 	return pointer.Elem().Interface()
 }

@@ -142,8 +142,16 @@ func TestQuarantine_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/quarantine/Quarantine.histories", requireLaw(t, "../tla/quarantine/Quarantine.graph", quarantineMapping()))
 }
 
+func TestActiveHealth_LawCallsArePathsOfItsGraph(t *testing.T) {
+	requireSample(t, "../tla/activehealth/ActiveHealth.histories", requireLaw(t, "../tla/activehealth/ActiveHealth.graph", activeHealthMapping()))
+}
+
 func TestWard_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/ward/Ward.histories", requireLaw(t, "../tla/ward/Ward.graph", wardMapping()))
+}
+
+func TestLives_LawCallsArePathsOfTheirGraph(t *testing.T) {
+	requireSample(t, "../tla/lives/Lives.histories", requireLaw(t, "../tla/lives/Lives.graph", livesMapping(t)))
 }
 
 // requireSample compares the histories with the committed ones, which TLC judges.
@@ -185,6 +193,14 @@ func TestHistories_OfTheFuzzCorpora(t *testing.T) {
 		for _, args := range corpus(t, "FuzzQuarantine") {
 			p := play(t, replay.NewLookup(g), quarantineMapping(), g.Initial[0])
 			playQuarantine(t, p, args[4].([]byte))
+			looked += len(p.accepted(t).Calls)
+		}
+	})
+	t.Run("ActiveHealth", func(t *testing.T) {
+		g := replay.Load(t, "../tla/activehealth/ActiveHealth.graph")
+		for _, args := range corpus(t, "FuzzActiveHealth") {
+			p := play(t, replay.NewLookup(g), activeHealthMapping(), g.Initial[0])
+			playActiveHealth(t, p, args[5].([]byte))
 			looked += len(p.accepted(t).Calls)
 		}
 	})
@@ -271,6 +287,46 @@ func playQuarantine(t *testing.T, p *player[*quarantine], script []byte) {
 			step++
 		default:
 			p.make(t, label("(*Quarantine).Return", "", "", 0))
+		}
+	}
+}
+
+// playActiveHealth reads a script as FuzzActiveHealth does, with the configuration
+// of the graph. What is out of its bounds is left out.
+func playActiveHealth(t *testing.T, p *player[*activeHealth], script []byte) {
+	call := func(name string, of int, arg string, draw int) bool {
+		return p.make(t, replay.Label{Name: name, Args: replay.Record{
+			"of": replay.Of(of), "arg": replay.Of(arg), "draw": replay.Of(draw),
+		}.Value()})
+	}
+	for step := 0; step < len(script); step++ {
+		argument := byte(0)
+		if step+1 < len(script) {
+			argument = script[step+1]
+		}
+		newest := len(p.s.reservations) - 1
+		if argument >= 192 {
+			newest /= 2
+		}
+		switch op := script[step] % 8; op {
+		case 0:
+			_ = call("(*ActiveHealth).Reserve", 0, "", int(argument%2)) || call("(*ActiveHealth).Reserve", 0, "", 0)
+		case 1, 2:
+			call("(*ActiveHealth).Complete", newest, []string{"healthy", "unhealthy"}[op-1], 0)
+		case 3:
+			call("(*ActiveHealth).Cancel", newest, "", 0)
+		case 4:
+			call("(*ActiveHealth).Force", 0, []string{"unknown", "healthy", "unhealthy"}[argument%3], 0)
+		case 5:
+			for range int(argument) * p.g.Constants["Interval"].Int() / 64 {
+				call("Tick", 0, "", 0)
+			}
+			step++
+		case 6:
+			call("StepBack", 0, "", 0)
+			step++
+		default:
+			call("(*ActiveHealth).Due", 0, "", 0)
 		}
 	}
 }

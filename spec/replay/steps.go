@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 )
@@ -15,6 +16,11 @@ type Stepper interface {
 	Step(task string) error
 	// Ended returns what the call returned, if it has ended.
 	Ended(task string) (result any, ended bool)
+	// Waits reports whether its next operation cannot happen now.
+	Waits(task string) bool
+	// Passed reports whether the last step was inside the function, as far as it can
+	// be told.
+	Passed(task, function string) bool
 	// Close ends the calls that have not.
 	Close()
 }
@@ -26,6 +32,17 @@ type StepMapping[S any] struct {
 	New func(constants, initial Record) (S, error)
 	// Begin returns a call, by the Go function that is called.
 	Begin map[string]func(s S, args Record) func() any
+	// World makes the steps that no call makes, by the action, and returns what
+	// they came to. May is asked of them too.
+	World map[string]func(s S, args Record) (any, error)
+	// Decide is told of every step before it is made, so that what is not the code's
+	// to decide comes out as the graph has it. May be nil.
+	Decide func(s S, from, args Record)
+	// Ways returns in how many ways the call of somebody can go on, 0 if it waits;
+	// nil: there is one.
+	Ways func(constants, state Record, by string) int
+	// Within returns what a step came to, by the action, where the call goes on.
+	Within map[string]func(S) any
 	// Steps returns how many operations an action takes; nil: each takes one.
 	Steps func(action string, from, args Record) int
 	// Project returns the variables as the type has them.
@@ -54,6 +71,9 @@ func WalkSteps[S any](t testing.TB, g *Graph, m StepMapping[S], stepper func() S
 	return counts
 }
 
+// enough problems end a walk: more of them say nothing new.
+const enough = 500
+
 // Check is WalkSteps without a test.
 func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error) {
 	counts := Walked{States: len(g.States), Edges: len(g.Edges)}
@@ -61,10 +81,16 @@ func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error
 	for i, e := range g.Edges {
 		edges[i] = Operation{From: e.From, To: e.To}
 	}
+	if m.Ways == nil {
+		m.Ways = func(Record, Record, string) int { return 1 }
+	}
 	by := g.shortest(edges)
 	used := map[string]bool{}
-	var problems []error
+	problems := m.close(g, by)
 	for i := range g.Edges {
+		if len(problems) >= enough {
+			return counts, problems
+		}
 		if by[g.Edges[i].From] == -2 {
 			problems = append(problems, fmt.Errorf("%s: no path leads to state %d", g.Spec, g.Edges[i].From))
 			continue
@@ -75,10 +101,15 @@ func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error
 		}
 		counts.Covered++
 	}
-	problems = append(problems, m.close(g, by)...)
-	for name := range m.Begin {
+	return counts, append(problems, m.unused(g, used)...)
+}
+
+// unused reports parts of the mapping that nothing needs.
+func (m StepMapping[S]) unused(g *Graph, used map[string]bool) (problems []error) {
+	names := slices.Concat(slices.Sorted(maps.Keys(m.Begin)), slices.Sorted(maps.Keys(m.World)), slices.Sorted(maps.Keys(m.Within)))
+	for _, name := range names {
 		if !used[name] {
-			problems = append(problems, fmt.Errorf("%s: the graph never calls %s; take it out of the mapping", g.Spec, name))
+			problems = append(problems, fmt.Errorf("%s: the graph never makes %s; take it out of the mapping", g.Spec, name))
 		}
 	}
 	for _, e := range m.Hidden {
@@ -86,7 +117,7 @@ func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error
 			problems = append(problems, fmt.Errorf("%s: there is no variable %s to hide", g.Spec, e.Name))
 		}
 	}
-	return counts, problems
+	return problems
 }
 
 // walk makes one edge on a fresh object. Only the last step is compared: the
@@ -109,8 +140,8 @@ func (m StepMapping[S]) walk(g *Graph, by []int, edge int, run Stepper, used map
 			break
 		}
 	}
-	if err == nil {
-		err = compare(m.Project(s), g.States[g.Edges[edge].To], m.Hidden, used)
+	if to := g.States[g.Edges[edge].To]; err == nil {
+		err = errors.Join(compare(m.Project(s), to, m.Hidden, used), m.waits(g, to, run))
 	}
 	if err == nil {
 		return nil
@@ -122,16 +153,40 @@ func (m StepMapping[S]) walk(g *Graph, by []int, edge int, run Stepper, used map
 	return errors.New(text)
 }
 
+// waits compares who waits with who should.
+func (m StepMapping[S]) waits(g *Graph, state Record, run Stepper) error {
+	for _, by := range m.Busy(state) {
+		if waits, ways := run.Waits(by), m.Ways(g.Constants, state, by); waits != (ways == 0) {
+			return fmt.Errorf("whether the call of %s waits is %t, and it can go on in %d ways", by, waits, ways)
+		}
+	}
+	return nil
+}
+
 // step makes one edge.
 func (m StepMapping[S]) step(g *Graph, s S, e Edge, run Stepper, used map[string]bool) error {
 	args := e.Step.Fields()
 	action, by := args["op"].Str(), args["by"].Str()
-	if !slices.Contains(m.Busy(g.States[e.From]), by) {
-		begin := m.Begin[g.Go[action]]
-		if begin == nil {
-			return fmt.Errorf("the mapping cannot begin %s", g.Go[action])
+	if m.Decide != nil {
+		m.Decide(s, g.States[e.From], args)
+	}
+	if world := m.World[action]; world != nil {
+		used[action] = true
+		got, err := world(s, args)
+		if err == nil && Of(got) != args["res"] {
+			err = fmt.Errorf("it came to %v", got)
 		}
-		used[g.Go[action]] = true
+		if err != nil {
+			err = fmt.Errorf("%s: %w", action, err)
+		}
+		return err
+	}
+	if !slices.Contains(m.Busy(g.States[e.From]), by) {
+		begin := m.Begin[g.function(action)]
+		if begin == nil {
+			return fmt.Errorf("the mapping cannot begin %s", g.function(action))
+		}
+		used[g.function(action)] = true
 		if err := run.Start(by, begin(s, args)); err != nil {
 			return err
 		}
@@ -145,18 +200,32 @@ func (m StepMapping[S]) step(g *Graph, s S, e Edge, run Stepper, used map[string
 			return fmt.Errorf("%s: %w", action, err)
 		}
 	}
+	return m.came(g, s, e, run, used)
+}
+
+// came compares what a step came to.
+func (m StepMapping[S]) came(g *Graph, s S, e Edge, run Stepper, used map[string]bool) error {
+	args := e.Step.Fields()
+	action, by := args["op"].Str(), args["by"].Str()
+	if function := g.function(action); !run.Passed(by, function) {
+		return fmt.Errorf("%s was not made inside %s", action, function)
+	}
 	result, ended := run.Ended(by)
-	switch goesOn := slices.Contains(m.Busy(g.States[e.To]), by); {
-	case ended == goesOn:
-		return fmt.Errorf("after %s, whether the call of %s has ended is %t", action, by, ended)
-	case ended && Of(result) != args["res"]:
+	if goesOn := slices.Contains(m.Busy(g.States[e.To]), by); ended == goesOn {
+		return fmt.Errorf("after %s, whether the call of %s has ended is %t: %v", action, by, ended, result)
+	}
+	if within := m.Within[action]; within != nil && !ended {
+		used[action] = true
+		result, ended = within(s), true
+	}
+	if ended && Of(result) != args["res"] {
 		return fmt.Errorf("%s returned %v and not %s", action, result, args["res"])
 	}
 	return nil
 }
 
 // close asks the other way round: in every state, can every call that has begun go
-// on in exactly one way, and may a client begin exactly the calls that the graph
+// on in exactly as many ways as are open to it, and may a client begin exactly the calls that the graph
 // begins?
 func (m StepMapping[S]) close(g *Graph, by []int) (problems []error) {
 	labels := map[Label]Record{}
@@ -172,7 +241,7 @@ func (m StepMapping[S]) close(g *Graph, by []int) (problems []error) {
 			goesOn[e.From][caller]++
 			continue
 		}
-		label := Label{g.Go[args["op"].Str()], args.without("op", "res").Value()}
+		label := Label{g.function(args["op"].Str()), args.without("op", "res").Value()}
 		labels[label] = args
 		if begins[e.From] == nil {
 			begins[e.From] = map[Label]bool{}
@@ -185,9 +254,9 @@ func (m StepMapping[S]) close(g *Graph, by []int) (problems []error) {
 		}
 		busy := m.Busy(state)
 		for _, caller := range busy {
-			if n := goesOn[i][caller]; n != 1 {
-				problems = append(problems, fmt.Errorf("%s: the call of %s goes on in %d ways in %s, and a real one in one",
-					g.Spec, caller, n, state.Value()))
+			if n, ways := goesOn[i][caller], m.Ways(g.Constants, state, caller); n != ways {
+				problems = append(problems, fmt.Errorf("%s: the call of %s goes on in %d ways in %s, and a real one in %d",
+					g.Spec, caller, n, state.Value(), ways))
 			}
 		}
 		for label, args := range labels {

@@ -178,6 +178,8 @@ func TestForm_ReportsEveryFaultWithFileAndLine(t *testing.T) {
 			"switch/Switch_Dump.cfg:1: a property adds edges to the dumped graph"},
 		{"an action without its Go line", swap(module, `\* Go: (*Switch).Flip, at once.`, ""),
 			`switch/Switch.tla:9: Flip has no line "\* Go:`},
+		{"an action that speaks by an operator, without its line", swap(module, "\\* World: the fuse blows.\nBlow == ", "Blow == Blows\n\nBlows == "),
+			`switch/Switch.tla:12: Blow has no line "\* Go:`},
 		{"an action of a method that is gone", swap("pkg/switch.go", "Flip", "Toggle"),
 			"switch/Switch.tla:8: the Go files that the module names declare no (*Switch).Flip"},
 		{"a type that is gone", swap("pkg/switch.go", "type Switch ", "type Toggle "),

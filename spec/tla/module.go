@@ -95,9 +95,19 @@ func (m module) find(name string) (definition, bool) {
 	return m.definitions[i], true
 }
 
-// changes reports whether the definition says something of the next state.
-func (d definition) changes() bool {
-	return strings.Contains(d.body, "'") || strings.Contains(d.body, "UNCHANGED")
+// changing reports whether the text says something of the next state, by itself or
+// by an operator that does.
+func (m module) changing(text string, inside ...string) bool {
+	text = code(text)
+	if strings.Contains(text, "'") || strings.Contains(text, "UNCHANGED") {
+		return true
+	}
+	for _, w := range word.FindAllString(text, -1) {
+		if d, found := m.find(w); found && !slices.Contains(inside, w) && m.changing(d.body, append(inside, w)...) {
+			return true
+		}
+	}
+	return false
 }
 
 // actions returns the definitions that Next is made of.
@@ -105,7 +115,7 @@ func (m module) actions() (all []definition) {
 	next, _ := m.find("Next")
 	for _, name := range word.FindAllString(code(next.body), -1) {
 		d, found := m.find(name)
-		if found && d.changes() && !slices.ContainsFunc(all, func(a definition) bool { return a.name == name }) {
+		if found && m.changing(d.body, name) && !slices.ContainsFunc(all, func(a definition) bool { return a.name == name }) {
 			all = append(all, d)
 		}
 	}

@@ -90,20 +90,6 @@ func wholeConjunct(lines []string, i int) (parts [3]string, is bool) {
 	return [3]string{before, found[2], found[3]}, true
 }
 
-// changing reports whether the text says something of the next state, by itself or
-// by an operator that does.
-func (m module) changing(text string) bool {
-	if strings.Contains(text, "'") || strings.Contains(text, "UNCHANGED") {
-		return true
-	}
-	for _, w := range word.FindAllString(text, -1) {
-		if d, found := m.find(w); found && d.changes() {
-			return true
-		}
-	}
-	return false
-}
-
 // sets returns the sets of strings that TypeOK allows variables to be in.
 func (m module) sets() (sets [][]string) {
 	d, _ := m.find("TypeOK")

@@ -213,26 +213,30 @@ BeginRefused(c) == /\ pc[c] = "begin"
                    /\ ~Room(to[c])
                    /\ Refuse(c, "BeginRefused")
 
-\* Go: (*attempt).send, the answer. An attempt without a response is over; one with
-\* a response holds its slot.
-Answer(c, a) ==
-  /\ pc[c] = "sent"
-  /\ answer' = [answer EXCEPT ![c] = a]
-  /\ IF a \in {"served", "busy"} /\ Bug # "EndsAtTheHeader"
-     THEN UNCHANGED <<world, held>>
-     ELSE End(held[c], a # "cancelled") /\ held' = [held EXCEPT ![c] = None]
-  /\ Goes(c, IF a = "served" THEN "body" ELSE "over")
-  /\ Say("Answer", c, to[c], a, IF a = "served" THEN "response" ELSE "")
-  /\ UNCHANGED <<saved, calls, safe, sent, answered, refused, attempts, has, to, permit, former>>
+\* Whether the call may go on with another endpoint after an answer.
+MayRepeat(c, a) == /\ a \in {"busy", "failed", "unsent"}
+                   /\ attempts[c] < Attempts
+                   /\ safe[c] \/ a = "unsent" \/ Bug = "RepeatsAnything"
 
-\* Whether the call may go on with another endpoint.
-MayRepeat(c) == /\ answer[c] \in {"busy", "failed", "unsent"}
-                /\ attempts[c] < Attempts
-                /\ safe[c] \/ answer[c] = "unsent" \/ Bug = "RepeatsAnything"
+\* Go: (*attempt).send, the answer. An attempt without a response is over; one with
+\* a response holds its slot. The call is over too, unless it may be repeated.
+Answer(c, a) ==
+  LET responds == a \in {"served", "busy"}
+      holds == responds /\ Bug # "EndsAtTheHeader"
+      goesOn == MayRepeat(c, a) /\ Bug # "GivesUpEarly"
+  IN /\ pc[c] = "sent"
+     /\ IF holds THEN UNCHANGED world ELSE End(held[c], a # "cancelled")
+     /\ IF goesOn \/ responds
+        THEN /\ answer' = [answer EXCEPT ![c] = a]
+             /\ held' = IF holds THEN held ELSE [held EXCEPT ![c] = None]
+             /\ Goes(c, IF goesOn THEN "over" ELSE "body")
+             /\ UNCHANGED <<safe, sent, answered, refused, attempts, has, to, permit, former>>
+        ELSE Forget(c)
+     /\ Say("Answer", c, to[c], a, IF goesOn THEN "" ELSE IF responds THEN "response" ELSE IF a = "panic" THEN "panic" ELSE "error")
+     /\ UNCHANGED <<saved, calls>>
 
 \* Go: (*call).again, which pays for a retry.
 Retry(c) == /\ pc[c] = "over"
-            /\ MayRepeat(c)
             /\ saved > 0
             /\ saved' = saved - 1
             /\ sent' = [sent EXCEPT ![c] = @ \cup {to[c]}]
@@ -243,16 +247,16 @@ Retry(c) == /\ pc[c] = "over"
             /\ Say("Retry", c, to[c], "", "")
             /\ UNCHANGED <<world, calls, safe, attempts, has, permit, held, former, answer>>
 
-\* Go: (*call).end, of a call that is not repeated.
+\* Go: (*call).again, with nothing to pay from. What came of the last attempt stands.
 Stand(c) == /\ pc[c] = "over"
-            /\ ~MayRepeat(c) \/ saved = 0 \/ Bug = "GivesUpEarly"
-            /\ Bug # "WaitsForABudget" \/ saved > 0
+            /\ saved = 0
+            /\ Bug # "WaitsForABudget"
             /\ IF answer[c] = "busy"
                THEN /\ Goes(c, "body")
                     /\ Say("Stand", c, 0, "", "response")
                     /\ UNCHANGED self
                ELSE /\ Forget(c)
-                    /\ Say("Stand", c, 0, "", IF answer[c] = "panic" THEN "panic" ELSE "error")
+                    /\ Say("Stand", c, 0, "", "error")
             /\ UNCHANGED <<world, saved, calls>>
 
 \* Go: (*attempt).release, at the end of the response body, or when the caller closes
@@ -345,7 +349,8 @@ RetriesNobodyThatAnswered ==
 \* A call ends only when it may go on no more, or nobody is left to go to.
 GoesOnWhileItMay ==
   [][\A c \in Callers : last'.by = c =>
-       /\ last'.op = "Stand" => ~MayRepeat(c) \/ saved = 0
+       /\ last'.op = "Answer" /\ last'.res # "" => ~MayRepeat(c, last'.arg)
+       /\ last'.op = "Stand" => saved = 0
        /\ last'.op = "PickNone" => has[c] \subseteq Tried(c)]_vars
 
 \* Who refused an earlier attempt may admit this one.

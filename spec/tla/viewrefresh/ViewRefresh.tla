@@ -1,6 +1,6 @@
 ---------------------------- MODULE ViewRefresh ----------------------------
-\* Models: how the published picker follows health and status, and what admission
-\* makes of a picker that is behind.
+\* Models: how the published picker follows health and status, with a table that is
+\* carried from one picker to the next, and what admission makes of a picker that is behind.
 \* Go: pkg/dispatch/balancer.go Balancer.
 \* Go: pkg/dispatch/membership.go member.
 \* Go: pkg/dispatch/control.go published.
@@ -10,8 +10,9 @@
 \* quarantine of one member, its slots, the published pointer, the kick. Unlocking
 \* belongs to the action before it. The calls on a quarantine and on slots are one
 \* action each, because Quarantine and Slots show that they may be.
-\* Left out: joining and leaving members, Close, retries, load, ObserveState, why a policy
-\* takes one eligible member and not another, and the ward, which Ward has: MaxAside is 100.
+\* Left out: joining and leaving members, which Lives has, Close, retries, load, ObserveState,
+\* why a policy takes one eligible member and not another, and the ward, which Ward has:
+\* MaxAside is 100. A policy that keeps no table makes one for each View.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members; they are numbered in the order of the list
@@ -29,15 +30,17 @@ VARIABLES aside,   \* per member: set aside by its quarantine
           over,    \* per member: its time aside is over
           status,  \* per member: what the operator said last
           open,    \* per member: its slots admit
-          current, \* the published picker: which members its View has as eligible
-          kick,    \* the channel kick holds a value
-          timer,   \* the control loop's timer is set
-          control, \* the control loop: waiting, woken, or working with the lock held
+          table,   \* the newest table of the policy: which members it was made of
+          current, \* the published picker: which members its table has
+          kick,    \* the event kick is fired
+          timer,   \* the timer that pokes is set
+          again,   \* what the refresh under way will set it for: it met a member that stays aside
+          control, \* the control loop: waiting, woken, working with the lock held, or between two looks
           lock,    \* who holds mu: "", "control" or "operator"
           stage,   \* what the holder of mu does next
           next,    \* the member that comes next in its loop
           view,    \* what it has sampled
-          target,  \* the member and the status that the operator asked for
+          target,  \* the member that the operator speaks of, and its status before
           pc,      \* per caller: what it does next
           has,     \* per caller: the picker it loaded
           choice,  \* per caller: the member it picked, 0 for none
@@ -47,19 +50,19 @@ VARIABLES aside,   \* per member: set aside by its quarantine
           last     \* the last step: operation, who, which member, result
 
 facts == <<aside, over, status, open>>
-loop == <<kick, timer, control>>
+loop == <<kick, timer, again, control>>
 work == <<lock, stage, next, view, target>>
 calls == <<pc, has, choice, stale>>
-vars == <<facts, current, loop, work, calls, budget, barred, last>>
+vars == <<facts, table, current, loop, work, calls, budget, barred, last>>
 
 Drained(m, s) == s = "draining" /\ Bug # "DrainsInName"
 Truth == [m \in Members |-> ~aside[m] /\ status[m] = "ready"]
 Nothing == [m \in Members |-> FALSE]
 
-TypeOK == /\ {aside, over, open, current, view} \subseteq [Members -> BOOLEAN]
+TypeOK == /\ {aside, over, open, table, current, view} \subseteq [Members -> BOOLEAN]
           /\ status \in [Members -> {"ready", "draining"}]
-          /\ kick \in BOOLEAN /\ timer \in BOOLEAN
-          /\ control \in {"waiting", "woken", "working"}
+          /\ kick \in BOOLEAN /\ timer \in BOOLEAN /\ again \in BOOLEAN
+          /\ control \in {"waiting", "woken", "working", "between"}
           /\ lock \in {"", "control", "operator"}
           /\ stage \in {"", "return", "sample", "prepare", "drain", "publish"}
           /\ next \in 1..N
@@ -75,8 +78,8 @@ Say(op, by, m, res) == last' = [op |-> op, by |-> by, member |-> m, res |-> res]
 Init == /\ aside = Nothing /\ over = Nothing
         /\ status = [m \in Members |-> "ready"]
         /\ open = [m \in Members |-> TRUE]
-        /\ current = Truth
-        /\ kick = FALSE /\ timer = FALSE /\ control = "waiting"
+        /\ table = Truth /\ current = Truth
+        /\ kick = FALSE /\ timer = FALSE /\ again = FALSE /\ control = "waiting"
         /\ lock = "" /\ stage = "" /\ next = 1 /\ view = Nothing
         /\ target = [member |-> 0, status |-> ""]
         /\ pc = [c \in Callers |-> "idle"]
@@ -95,48 +98,58 @@ Advance(then) == IF next < N THEN next' = next + 1 /\ stage' = stage
 Unlock == /\ lock' = "" /\ stage' = "" /\ next' = 1 /\ view' = Nothing
           /\ target' = [member |-> 0, status |-> ""]
 
-\* Go: (*Balancer).control, which a poke or its timer wakes.
+\* Go: (*Balancer).control, which a poke wakes.
 ControlWake == /\ control = "waiting"
-               /\ kick \/ timer
-               /\ IF kick THEN kick' = FALSE /\ UNCHANGED timer ELSE timer' = FALSE /\ UNCHANGED kick
+               /\ kick
+               /\ kick' = FALSE
                /\ control' = "woken"
                /\ Say("ControlWake", "control", 0, "")
-               /\ UNCHANGED <<facts, current, work, calls, budget, barred>>
+               /\ UNCHANGED <<facts, table, current, timer, again, work, calls, budget, barred>>
 
-\* Go: (*Balancer).refresh, the lock.
-RefreshLock == /\ control = "woken"
-               /\ lock = ""
-               /\ control' = "working"
-               /\ lock' = "control" /\ stage' = "return"
-               /\ Say("RefreshLock", "control", 0, "")
-               /\ UNCHANGED <<facts, current, kick, timer, next, view, target, calls, budget, barred>>
+\* Go: (*Balancer).comeBack, the lock.
+ComeBackLock == /\ control = "woken"
+                /\ lock = ""
+                /\ control' = "working"
+                /\ lock' = "control" /\ stage' = "return"
+                /\ Say("ComeBackLock", "control", 0, "")
+                /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
 
-\* Go: (*Balancer).refresh, the return of one member. A member that stays aside
-\* sets the timer.
-RefreshReturn == /\ stage = "return"
-                 /\ aside' = [aside EXCEPT ![next] = @ /\ ~over[next]]
-                 /\ over' = [over EXCEPT ![next] = FALSE]
-                 /\ timer' = (timer \/ aside'[next])
-                 /\ Advance("sample")
-                 /\ Say("RefreshReturn", "control", next, "")
-                 /\ UNCHANGED <<status, open, current, kick, control, lock, view, target, calls, budget, barred>>
+\* Go: (*Balancer).comeBack, the return of one member. A member that stays aside
+\* will set the timer. The lock is free after the last one.
+ComeBack == /\ stage = "return"
+            /\ aside' = [aside EXCEPT ![next] = @ /\ ~over[next]]
+            /\ over' = [over EXCEPT ![next] = FALSE]
+            /\ again' = (again \/ aside'[next])
+            /\ Advance("")
+            /\ IF next < N THEN UNCHANGED <<lock, control>> ELSE lock' = "" /\ control' = "between"
+            /\ Say("ComeBack", "control", next, "")
+            /\ UNCHANGED <<status, open, table, current, kick, timer, view, target, calls, budget, barred>>
 
-\* Go: (*member).Sample, of one member; the operator's with the status it asked for.
+\* Go: (*Balancer).republish, the lock.
+RepublishLock == /\ control = "between"
+                 /\ lock = ""
+                 /\ control' = "working"
+                 /\ lock' = "control" /\ stage' = "sample"
+                 /\ Say("RepublishLock", "control", 0, "")
+                 /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
+
+\* Go: (*member).Sample, of one member.
 Sample == /\ stage = "sample"
-          /\ LET s == IF target.member = next THEN target.status ELSE status[next]
-             IN view' = [view EXCEPT ![next] = ~aside[next] /\ ~Drained(next, s)]
+          /\ view' = [view EXCEPT ![next] = ~aside[next] /\ ~Drained(next, status[next])]
           /\ Advance("prepare")
           /\ Say("Sample", lock, next, "")
-          /\ UNCHANGED <<facts, current, loop, lock, target, calls, budget, barred>>
+          /\ UNCHANGED <<facts, table, current, loop, lock, target, calls, budget, barred>>
 
-\* Go: (*Balancer).prepare, the policy.
+\* Go: (*Balancer).prepare, the policy, which makes a table for the View, or carries
+\* the newest over if it is of the same members.
 Prepare == /\ stage = "prepare"
+           /\ table' = IF Bug = "ReusesAlways" THEN table ELSE view
            /\ stage' = IF lock = "operator" THEN "drain" ELSE "publish"
-           /\ Say("Prepare", lock, 0, "")
+           /\ Say("Prepare", lock, 0, IF table = view /\ Bug # "ReusesNever" THEN "carried" ELSE "made")
            /\ UNCHANGED <<facts, current, loop, lock, next, view, target, calls, budget, barred>>
 
 \* Go: (*Balancer).prepare, of a policy that refuses or panics. The control loop tries again
-\* later; the operator is told.
+\* later; the operator is told, and its word is taken back.
 PrepareRefused == /\ stage = "prepare"
                   /\ budget.refusals > 0
                   /\ budget' = [budget EXCEPT !.refusals = @ - 1]
@@ -145,15 +158,19 @@ PrepareRefused == /\ stage = "prepare"
                   /\ control' = IF lock = "control" THEN "waiting" ELSE control
                   /\ Unlock
                   /\ Say("PrepareRefused", lock, 0, "refused")
-                  /\ UNCHANGED <<facts, kick, calls, barred>>
+                  /\ again' = (lock = "operator" /\ again)
+                  /\ status' = IF lock = "control" \/ Bug = "KeepsTheRefused" THEN status
+                               ELSE [status EXCEPT ![target.member] = target.status]
+                  /\ UNCHANGED <<aside, over, open, table, kick, calls, barred>>
 
-\* Go: (*Balancer).refresh, the store that publishes.
-RefreshPublish == /\ stage = "publish" /\ lock = "control"
-                  /\ current' = IF Bug = "PublishesTheOld" THEN current ELSE view
-                  /\ control' = "waiting"
-                  /\ Unlock
-                  /\ Say("RefreshPublish", "control", 0, "published")
-                  /\ UNCHANGED <<facts, kick, timer, calls, budget, barred>>
+\* Go: (*Balancer).republish, the store that publishes. The timer is set after it.
+RepublishPublish == /\ stage = "publish" /\ lock = "control"
+                    /\ current' = IF Bug = "PublishesTheOld" THEN current ELSE table
+                    /\ timer' = (timer \/ again) /\ again' = FALSE
+                    /\ control' = "waiting"
+                    /\ Unlock
+                    /\ Say("RepublishPublish", "control", 0, "published")
+                    /\ UNCHANGED <<facts, table, kick, calls, budget, barred>>
 
 \* Go: (*Balancer).SetStatus, the lock.
 SetStatusLock(m, s) == /\ lock = ""
@@ -161,25 +178,26 @@ SetStatusLock(m, s) == /\ lock = ""
                        /\ status[m] # s
                        /\ budget' = [budget EXCEPT !.changes = @ - 1]
                        /\ lock' = "operator" /\ stage' = IF Bug = "SkipsTheSample" THEN "prepare" ELSE "sample"
-                       /\ target' = [member |-> m, status |-> s]
+                       /\ target' = [member |-> m, status |-> status[m]]
+                       /\ status' = [status EXCEPT ![m] = s]
                        /\ barred' = IF s = "ready" THEN [c \in Callers |-> barred[c] \ {m}] ELSE barred
                        /\ Say("SetStatusLock", "operator", m, s)
-                       /\ UNCHANGED <<facts, current, loop, next, view, calls>>
+                       /\ UNCHANGED <<aside, over, open, table, current, loop, next, view, calls>>
 
 \* Go: setDrain, which closes or opens the slots.
 SetStatusDrain == /\ stage = "drain"
-                  /\ open' = [open EXCEPT ![target.member] = ~Drained(target.member, target.status)]
+                  /\ open' = [open EXCEPT ![target.member] = ~Drained(target.member, status[target.member])]
                   /\ stage' = "publish"
                   /\ Say("SetStatusDrain", "operator", target.member, "")
-                  /\ UNCHANGED <<aside, over, status, current, loop, lock, next, view, target, calls, budget, barred>>
+                  /\ UNCHANGED <<aside, over, status, table, current, loop, lock, next, view, target, calls, budget, barred>>
 
 \* Go: (*Balancer).SetStatus, the store that publishes.
 SetStatusPublish == /\ stage = "publish" /\ lock = "operator"
-                    /\ status' = IF Bug = "KeepsTheList" THEN status ELSE [status EXCEPT ![target.member] = target.status]
-                    /\ current' = view
+                    /\ status' = IF Bug = "ForgetsTheWord" THEN [status EXCEPT ![target.member] = target.status] ELSE status
+                    /\ current' = table
                     /\ Unlock
                     /\ Say("SetStatusPublish", "operator", target.member, "published")
-                    /\ UNCHANGED <<aside, over, open, loop, calls, budget, barred>>
+                    /\ UNCHANGED <<aside, over, open, table, loop, calls, budget, barred>>
 
 Ends(c) == /\ pc' = [pc EXCEPT ![c] = "idle"]
            /\ has' = [has EXCEPT ![c] = Nothing]
@@ -191,13 +209,13 @@ Ends(c) == /\ pc' = [pc EXCEPT ![c] = "idle"]
 \* at work has not been told yet, or has asked for the end of the draining.
 Promised == {m \in Members : status[m] = "draining" /\ target.member # m}
 
-\* Go: (*call).pick, the load of the picker.
+\* Go: (*call).pick, the load of the picker, and what comes before it.
 PickLoad(c) == /\ pc[c] = "idle"
                /\ pc' = [pc EXCEPT ![c] = "pick"]
                /\ has' = [has EXCEPT ![c] = current]
                /\ barred' = [barred EXCEPT ![c] = Promised]
                /\ Say("PickLoad", c, 0, "")
-               /\ UNCHANGED <<facts, current, loop, work, choice, stale, budget>>
+               /\ UNCHANGED <<facts, table, current, loop, work, choice, stale, budget>>
 
 \* Go: (*call).pick, of one of the eligible members.
 Pick(c, m) == /\ pc[c] = "pick"
@@ -206,14 +224,14 @@ Pick(c, m) == /\ pc[c] = "pick"
               /\ has' = [has EXCEPT ![c] = Nothing]
               /\ choice' = [choice EXCEPT ![c] = m]
               /\ Say("Pick", c, m, "")
-              /\ UNCHANGED <<facts, current, loop, work, stale, budget, barred>>
+              /\ UNCHANGED <<facts, table, current, loop, work, stale, budget, barred>>
 
 \* Go: (*call).pick, with nobody to pick.
 PickNone(c) == /\ pc[c] = "pick"
                /\ has[c] = Nothing
                /\ Ends(c)
                /\ Say("PickNone", c, 0, "no eligible")
-               /\ UNCHANGED <<facts, current, loop, work, budget>>
+               /\ UNCHANGED <<facts, table, current, loop, work, budget>>
 
 \* Go: (*attempt).enter, the permit of the quarantine.
 Permit(c) == /\ pc[c] = "permit"
@@ -222,7 +240,7 @@ Permit(c) == /\ pc[c] = "permit"
                 ELSE /\ pc' = [pc EXCEPT ![c] = "begin"]
                      /\ Say("Permit", c, choice[c], "")
                      /\ UNCHANGED <<has, choice, stale, barred>>
-             /\ UNCHANGED <<facts, current, loop, work, budget>>
+             /\ UNCHANGED <<facts, table, current, loop, work, budget>>
 
 \* Go: (*attempt).enter, the slot.
 Begin(c) == /\ pc[c] = "begin"
@@ -231,16 +249,16 @@ Begin(c) == /\ pc[c] = "begin"
                     /\ Say("Begin", c, choice[c], "admitted")
                     /\ UNCHANGED <<has, choice, stale, barred>>
                ELSE Ends(c) /\ Say("Begin", c, choice[c], "draining")
-            /\ UNCHANGED <<facts, current, loop, work, budget>>
+            /\ UNCHANGED <<facts, table, current, loop, work, budget>>
 
-\* Go: (*attempt).end, of an attempt that changes nothing: it served, or its permit
+\* Go: (*attempt).release, of an attempt that changes nothing: it served, or its permit
 \* is stale.
 EndQuietly(c) == /\ pc[c] = "work"
                  /\ Ends(c)
                  /\ Say("EndQuietly", c, choice[c], "")
-                 /\ UNCHANGED <<facts, current, loop, work, budget>>
+                 /\ UNCHANGED <<facts, table, current, loop, work, budget>>
 
-\* Go: (*attempt).end, of the failure that sets the member aside.
+\* Go: (*attempt).release, of the failure that sets the member aside.
 EndSetsAside(c) == /\ pc[c] = "work"
                    /\ ~stale[c]
                    /\ budget.failures > 0
@@ -251,28 +269,36 @@ EndSetsAside(c) == /\ pc[c] = "work"
                          /\ stale' = [d \in Callers |-> stale[d] \/ (d # c /\ choice[d] = m /\ pc[d] \in {"begin", "work"})]
                          /\ Say("EndSetsAside", c, m, "")
                    /\ pc' = [pc EXCEPT ![c] = "poke"]
-                   /\ UNCHANGED <<status, open, current, loop, work, has, choice, barred>>
+                   /\ UNCHANGED <<status, open, table, current, loop, work, has, choice, barred>>
 
 \* Go: (*Balancer).poke, which never waits.
 Poke(c) == /\ pc[c] = "poke"
            /\ kick' = (kick \/ Bug # "PokesNobody")
            /\ Ends(c)
            /\ Say("Poke", c, choice[c], "")
-           /\ UNCHANGED <<facts, current, timer, control, work, budget>>
+           /\ UNCHANGED <<facts, table, current, timer, again, control, work, budget>>
 
 \* World: the time aside of a member is over.
 TimeOver(m) == /\ aside[m] /\ ~over[m]
                /\ over' = [over EXCEPT ![m] = TRUE]
                /\ Say("TimeOver", "", m, "")
-               /\ UNCHANGED <<aside, status, open, current, loop, work, calls, budget, barred>>
+               /\ UNCHANGED <<aside, status, open, table, current, loop, work, calls, budget, barred>>
+
+\* World: the timer rings, which pokes.
+TimerRings == /\ timer
+              /\ timer' = FALSE
+              /\ kick' = TRUE
+              /\ Say("TimerRings", "", 0, "")
+              /\ UNCHANGED <<facts, table, current, again, control, work, calls, budget, barred>>
 
 Next == \/ ControlWake
-        \/ RefreshLock
-        \/ RefreshReturn
+        \/ ComeBackLock
+        \/ ComeBack
+        \/ RepublishLock
         \/ Sample
         \/ Prepare
         \/ PrepareRefused
-        \/ RefreshPublish
+        \/ RepublishPublish
         \/ \E m \in Members, s \in {"ready", "draining"} : SetStatusLock(m, s)
         \/ SetStatusDrain
         \/ SetStatusPublish
@@ -285,18 +311,20 @@ Next == \/ ControlWake
                               \/ EndSetsAside(c)
                               \/ Poke(c)
         \/ \E m \in Members : TimeOver(m)
+        \/ TimerRings
 
 \* Whoever holds the lock goes on, and so does the control loop when it is woken;
 \* it competes with the operator for the lock, who stops coming in the end. A
-\* caller that owes a poke gives it. Time passes. The policy stops refusing in the
+\* caller that owes a poke gives it. Time passes, and the timer rings. The policy stops refusing in the
 \* end, because Refusals is finite.
 Spec == /\ Init
         /\ [][Next]_vars
-        /\ WF_vars(ControlWake) /\ WF_vars(RefreshLock) /\ WF_vars(RefreshReturn)
-        /\ WF_vars(Sample) /\ WF_vars(Prepare) /\ WF_vars(RefreshPublish)
+        /\ WF_vars(ControlWake) /\ WF_vars(ComeBackLock) /\ WF_vars(ComeBack) /\ WF_vars(RepublishLock)
+        /\ WF_vars(Sample) /\ WF_vars(Prepare) /\ WF_vars(RepublishPublish)
         /\ WF_vars(SetStatusDrain) /\ WF_vars(SetStatusPublish)
         /\ \A c \in Callers : WF_vars(Poke(c))
         /\ \A m \in Members : WF_vars(TimeOver(m))
+        /\ WF_vars(TimerRings)
 -----------------------------------------------------------------------------
 \* A call picks what is eligible in the View that it loaded, whatever is published
 \* meanwhile.
@@ -314,6 +342,10 @@ NoCallAfterDraining == \A c \in Callers : pc[c] = "work" => choice[c] \notin bar
 
 \* What is published is what was sampled.
 PublishesWhatItSampled == [][last'.res = "published" => current' = view]_vars
+
+\* A table serves only the View whose members it was made of, and then it is carried
+\* over.
+CarriesWhatFits == [][last'.op = "Prepare" => table' = view /\ (last'.res = "carried" <=> table = view)]_vars
 
 \* A picker that is behind is going to be looked at.
 BehindIsNoticed ==
@@ -335,6 +367,7 @@ TruthInTheEnd == <>[](current = Truth)
 \* and then comes back by itself.
 ComesBack == \A m \in Members : aside[m] ~> ~aside[m]
 -----------------------------------------------------------------------------
+Witness_CarriesATable == last.res # "carried"
 Witness_PickerBehind == current = Truth
 Witness_RefusedByQuarantine == last.res # "set aside"
 Witness_RefusedBySlots == last.res # "draining" \/ last.op # "Begin"

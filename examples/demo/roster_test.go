@@ -1,0 +1,34 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+)
+
+func TestRoster_TellsWhoHasMoved(t *testing.T) {
+	state := func(id string, incarnation uint64, reason poise.Reason) dispatch.EndpointState {
+		return dispatch.EndpointState{ID: id, Incarnation: incarnation, Reason: reason}
+	}
+	var r roster
+	for i, look := range []struct {
+		states []dispatch.EndpointState
+		moves  []move
+	}{
+		{[]dispatch.EndpointState{state("a", 1, 0), state("b", 2, 0)}, []move{{"a", joins}, {"b", joins}}},
+		{[]dispatch.EndpointState{state("a", 1, poise.ExcludedSetAside), state("b", 2, 0)}, nil},
+		{[]dispatch.EndpointState{state("a", 1, poise.ExcludedDraining), state("b", 3, 0)}, []move{{"a", drains}, {"b", rejoin}}},
+		{[]dispatch.EndpointState{state("a", 1, 0), state("c", 4, 0)}, []move{{"b", leaves}, {"a", stays}, {"c", joins}}},
+		{nil, []move{{"a", leaves}, {"c", leaves}}},
+		{[]dispatch.EndpointState{state("b", 5, 0)}, []move{{"b", joins}}},
+	} {
+		if moves := r.look(look.states); !slices.Equal(moves, look.moves) {
+			t.Errorf("look %d: %v, want %v", i, moves, look.moves)
+		}
+	}
+	if !slices.Equal(r.names, []string{"a", "b", "c"}) {
+		t.Errorf("names %v", r.names)
+	}
+}

@@ -1,0 +1,76 @@
+package health_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/copyleftdev/poise-go/pkg/health"
+)
+
+func ExampleActiveHealth() {
+	active, err := health.NewActiveHealth(health.ActiveHealthConfig{
+		Interval: 10 * time.Second, UnhealthyInterval: time.Second, UnhealthyThreshold: 2,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for _, succeeded := range []bool{true, true, false, false} {
+		now = now.Add(active.Due(now))
+		reservation, _, err := active.Reserve(now, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		state, _ := active.Complete(reservation, succeeded, now)
+		fmt.Println(now.Format(time.TimeOnly), state.Condition, state.Excluded)
+	}
+	fmt.Println("next in", active.Due(now))
+
+	// Output:
+	// 12:00:00 unknown eligible
+	// 12:00:10 healthy eligible
+	// 12:00:20 healthy eligible
+	// 12:00:30 unhealthy unhealthy
+	// next in 1s
+}
+
+func ExampleRunner() {
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	defer backend.Close()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	active, _ := health.NewActiveHealth(health.ActiveHealthConfig{Interval: time.Millisecond})
+	probe, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: backend.URL + "/healthz"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	runner, err := health.NewRunner(health.RunnerConfig{
+		Health: active, Probe: probe.Probe, Timeout: 2 * time.Second,
+		Observe: func(r health.Report) {
+			fmt.Println(r.Finding, r.Err, r.State.Condition)
+			if r.State.Condition == health.Unhealthy {
+				cancel()
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(runner.Run(ctx))
+
+	// Output:
+	// unhealthy health: unexpected status: 503 unknown
+	// unhealthy health: unexpected status: 503 unknown
+	// unhealthy health: unexpected status: 503 unhealthy
+	// context canceled
+}
