@@ -142,6 +142,10 @@ func TestQuarantine_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/quarantine/Quarantine.histories", requireLaw(t, "../tla/quarantine/Quarantine.graph", quarantineMapping()))
 }
 
+func TestCircuit_LawCallsArePathsOfItsGraph(t *testing.T) {
+	requireSample(t, "../tla/circuit/Circuit.histories", requireLaw(t, "../tla/circuit/Circuit.graph", circuitMapping()))
+}
+
 func TestWard_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/ward/Ward.histories", requireLaw(t, "../tla/ward/Ward.graph", wardMapping()))
 }
