@@ -125,7 +125,7 @@ func allTold(events uint64) func(*observed, *explore.Run) error {
 
 func lastTold(o *observed, _ *explore.Run) string { return fmt.Sprint(o.told.Load(), o.held.Load()) }
 
-func forced(o *observed, _ *explore.T) { o.force() }
+func forces(o *observed, _ *explore.T) { o.force() }
 
 // Claim: The Observer gets the event of every transition once and in order, under no lock.
 //
@@ -135,13 +135,13 @@ func TestCircuit_EventsOfTransitionsAtOnce(t *testing.T) {
 		Name:     "circuit events: three transitions at once",
 		NotShown: "More transitions than tasks.",
 		New:      newObserved,
-		Tasks:    same(3, "control", forced),
+		Tasks:    same(3, "control", forces),
 		Always:   inOrder,
 		Final:    allTold(3),
 		Outcome:  lastTold,
 		Bugs: []explore.Bug[*observed]{
-			{Name: "everybody tells their own", Breaks: "always NextOnly", New: teller((*buggyTeller).tellsAtOnce), Tasks: same(2, "control", forced)},
-			{Name: "everybody tells at once", Breaks: "always OneAtATime", New: teller((*buggyTeller).tellsAtOnce), Tasks: same(2, "control", forced)},
+			{Name: "everybody tells their own", Breaks: "always NextOnly", New: teller((*buggyTeller).tellsAtOnce), Tasks: same(2, "control", forces)},
+			{Name: "everybody tells at once", Breaks: "always OneAtATime", New: teller((*buggyTeller).tellsAtOnce), Tasks: same(2, "control", forces)},
 		},
 	})
 }
@@ -152,7 +152,7 @@ func TestCircuit_EventsAgainstTheEndOfTelling(t *testing.T) {
 		Name:     "circuit events: a transition while another's event is told",
 		NotShown: "What a caller sees whose event another tells after it has returned.",
 		New:      newObserved,
-		Tasks:    same(2, "control", forced),
+		Tasks:    same(2, "control", forces),
 		Always:   inOrder,
 		Sometimes: []explore.Pred[*observed]{
 			{Name: "TellsForTheOther", Holds: func(o *observed) bool { return o.inside.Load() == 1 && o.told.Load() == 2 }},
@@ -179,7 +179,7 @@ func TestCircuit_ObserverThatForcesAgainstAForce(t *testing.T) {
 			}
 			return o
 		},
-		Tasks:   same(2, "control", forced),
+		Tasks:   same(2, "control", forces),
 		Always:  inOrder,
 		Final:   allTold(3),
 		Outcome: lastTold,
