@@ -12,8 +12,8 @@ import (
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
-// circuitBounds are the settings of every circuit here. Its time open is one
-// nanosecond, and instants are nanoseconds.
+// circuitBounds are the settings of the circuits here, but for those that count to
+// two. The time open is one nanosecond, and instants are nanoseconds.
 var circuitBounds = seq.CircuitBounds{Failures: 1, Trials: 1, Successes: 1, Hold: 5}
 
 // circuit is a health.Circuit, or a twin of it with a planted bug. A permit's end
@@ -25,10 +25,10 @@ type circuit interface {
 
 type realCircuit struct{ *health.Circuit }
 
-func newRealCircuit() realCircuit {
+func newRealCircuit(bounds seq.CircuitBounds) realCircuit {
 	c, err := health.NewCircuit(health.CircuitConfig{
-		Failures: circuitBounds.Failures, Trials: circuitBounds.Trials, Successes: circuitBounds.Successes,
-		OpenFor: 1, MaxOpenFor: 1, MaxHold: time.Duration(circuitBounds.Hold), Chance: poise.NewGenerator(1),
+		Failures: bounds.Failures, Trials: bounds.Trials, Successes: bounds.Successes,
+		OpenFor: 1, MaxOpenFor: 1, MaxHold: time.Duration(bounds.Hold), Chance: poise.NewGenerator(1),
 	})
 	if err != nil {
 		panic(err)
@@ -196,7 +196,7 @@ func before(c func() circuit, calls func(circuit) (end func(v seq.Verdict) bool)
 	}
 }
 
-func shipped() circuit { return newRealCircuit() }
+func shipped() circuit { return newRealCircuit(circuitBounds) }
 
 func with(f circuitFaults) func() circuit {
 	return func() circuit { return &buggyCircuit{circuitFaults: f} }
@@ -362,6 +362,50 @@ func TestCircuit_LostTrialAgainstTheNext(t *testing.T) {
 		Bugs: []explore.Bug[*begun]{
 			bug("a lost permit is held for ever", "history", before(with(circuitFaults{holdsForEver: true}), trialOut)),
 			bug("an end after its hold counts", "history", before(with(circuitFaults{countsExpired: true}), trialOut)),
+		},
+	})
+}
+
+// losingCircuit opens after two failures, and reads how many there were before it
+// writes one more.
+type losingCircuit struct{ failures explore.Int64 }
+
+func (c *losingCircuit) acquire(int) (end func(v seq.Verdict) bool, ok bool) {
+	if c.failures.Load() >= 2 {
+		return nil, false
+	}
+	return func(seq.Verdict) bool {
+		failures := c.failures.Load()
+		c.failures.Store(failures + 1)
+		return true
+	}, true
+}
+
+func (c *losingCircuit) force(bool, int) {}
+
+// Claim: The configured number of failures in a row opens a closed circuit; a success in between starts the count again.
+func TestCircuit_TwoFailuresAtOnce(t *testing.T) {
+	two := seq.CircuitBounds{Failures: 2, Trials: 2, Successes: 2, Hold: 12}
+	twice := func(c circuit) func(seq.Verdict) bool {
+		first, _ := c.acquire(0)
+		second, _ := c.acquire(0)
+		left := []func(seq.Verdict) bool{first, second}
+		return func(v seq.Verdict) bool { return left[v.Permit](v) }
+	}
+	explore.Check(t, explore.Model[*begun]{
+		Name:     "circuit: two calls that fail, of two that open it, and a third call",
+		NotShown: "The share of failures in a window, which is counted in the same place.",
+		New:      before(func() circuit { return newRealCircuit(two) }, twice),
+		Tasks: []explore.Task[*begun]{
+			{Name: "call 0", Body: endOf(nil, 0, 1, true)},
+			{Name: "call 1", Body: endOf(nil, 1, 1, true)},
+			{Name: "call 2", Body: trialOf(2, 1, 1, false)},
+		},
+		Outcome: results[*begun],
+		Spec: seq.After(seq.Circuit(two),
+			seq.Op{Name: "Acquire", Arg: seq.Verdict{}, Result: true}, seq.Op{Name: "Acquire", Arg: seq.Verdict{Permit: 1}, Result: true}),
+		Bugs: []explore.Bug[*begun]{
+			bug("a failure is lost", "history", before(func() circuit { return new(losingCircuit) }, twice)),
 		},
 	})
 }
