@@ -126,6 +126,8 @@ var otherBudgets = []budget{
 	{what: "Directory, Load, allocations", bench: "pkg/discovery.BenchmarkLoad/goroutines=1", metric: allocs, limit: 0, unit: "allocs", hard: true},
 	{what: "Directory, one change among 10,000", bench: "pkg/discovery.BenchmarkChange/what=update/n=10000", metric: ns, per: 1000, limit: 50, unit: "µs"},
 	{what: "Directory, Reconcile of 10,000 unchanged", bench: "pkg/discovery.BenchmarkReconcile/what=unchanged/n=10000", metric: ns, per: 1e6, limit: 2, unit: "ms"},
+	{what: "Circuit, a permit and its end while closed", bench: "pkg/health.BenchmarkCircuit_Closed/row", metric: ns, limit: 40, unit: "ns"},
+	{what: "Circuit, a permit and its end while closed, allocations", bench: "pkg/health.BenchmarkCircuit_Closed/row", metric: allocs, limit: 0, unit: "allocs", hard: true},
 	{what: "Explorer, one execution of two tasks of six atomics", bench: "models/explore.BenchmarkExplore_TwoTasksOfSixAtomics", metric: ns, per: 924 * 1000, limit: 2, unit: "µs"},
 	{what: "RoundTrip beyond a bare transport", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: ns, per: 1000, limit: 5, unit: "µs"},
 	{what: "RoundTrip beyond a bare transport, allocations", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},

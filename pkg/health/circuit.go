@@ -3,6 +3,8 @@
 package health
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -246,32 +248,19 @@ func (c *Circuit) judge(outcome poise.Outcome, now time.Time) {
 
 // giveBack takes an ended trial from those that are out. Requires mu.
 func (c *Circuit) giveBack(t *ticket) {
-	for i, trial := range c.trials {
-		if trial == t {
-			last := len(c.trials) - 1
-			c.trials[i], c.trials[last] = c.trials[last], nil
-			c.trials = c.trials[:last]
-			return
-		}
-	}
+	c.trials = slices.DeleteFunc(c.trials, func(trial *ticket) bool { return trial == t })
 }
 
 // reclaim lets the trials that were held for too long count as cancelled. Requires
 // mu.
 func (c *Circuit) reclaim(now time.Time) {
-	kept := c.trials[:0]
-	for _, t := range c.trials {
-		if remaining(now.Sub(t.since), c.cfg.MaxHold) == 0 {
-			t.expired = true
-			continue
-		}
+	c.trials = slices.DeleteFunc(c.trials, func(t *ticket) bool {
+		t.expired = remaining(now.Sub(t.since), c.cfg.MaxHold) == 0
 		if now.Before(t.since) {
 			t.since = now // the clock stepped back, as in acquire
 		}
-		kept = append(kept, t)
-	}
-	clear(c.trials[len(kept):])
-	c.trials = kept
+		return t.expired
+	})
 }
 
 // begin makes a transition, and with it an epoch. Requires mu.
@@ -281,7 +270,6 @@ func (c *Circuit) begin(to CircuitMode, cause CircuitCause, now time.Time) {
 	c.epoch++
 	c.failures, c.successes = 0, 0
 	c.window.clear()
-	clear(c.trials)
 	c.trials = c.trials[:0]
 	switch to {
 	case Closed:
@@ -314,11 +302,9 @@ func (c *Circuit) whole() time.Duration {
 // a whole length or more in the future is over too: only a clock that stepped back
 // explains it, while a little less may be two callers who read the clock at once.
 func remaining(elapsed, span time.Duration) time.Duration {
-	if elapsed >= span || elapsed <= -span {
+	if elapsed.Abs() >= span {
 		return 0
 	}
-	if elapsed < 0 && span > span-elapsed {
-		return 1<<63 - 1 // what is left exceeds a Duration
-	}
-	return span - elapsed
+	// Up to twice the span, which may exceed a Duration, and never a uint64.
+	return time.Duration(min(uint64(span)-uint64(elapsed), math.MaxInt64))
 }

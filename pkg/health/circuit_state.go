@@ -22,7 +22,9 @@ type CircuitState struct {
 	Trials, Successes int
 }
 
-// Available reports whether Acquire would give a permit at the instant now.
+// Available reports whether Acquire would give a permit at the instant now. It
+// notes no instant, so where nobody acquires, a clock that steps back may cost it
+// up to two times open and no more.
 func (c *Circuit) Available(now time.Time) bool {
 	_, changes := c.NextChange(now)
 	return !changes

@@ -316,6 +316,9 @@ func TestCircuit_TakesTheLongestDurations(t *testing.T) {
 		if !ok || behind < wait || c.Available(now.Add(-wait+1)) {
 			t.Fatalf("behind by almost as much, %v are left of %v", behind, wait)
 		}
+		if want := 2*uint64(wait) - 1; uint64(behind) != min(want, uint64(longest)) {
+			t.Fatalf("behind by almost as much, %v are left of %v", behind, wait)
+		}
 		now = now.Add(wait)
 	}
 	acquire(t, c, now)

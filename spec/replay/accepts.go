@@ -108,6 +108,9 @@ type Lookup struct {
 	out   [][]int
 	busy  []map[Value]bool
 	steps []Record
+
+	// Labels are what clients and the world can do somewhere in the graph, sorted.
+	Labels []Label
 }
 
 // NewLookup returns a Lookup in the graph.
@@ -116,7 +119,20 @@ func NewLookup(g *Graph) *Lookup {
 	for _, e := range g.Edges {
 		l.steps = append(l.steps, e.Step.Fields())
 	}
+	l.Labels = l.labels()
 	return l
+}
+
+func (l *Lookup) labels() (all []Label) {
+	for i, e := range l.Graph.Edges {
+		step := l.steps[i]
+		if l.busy[e.From][step["by"]] {
+			continue
+		}
+		all = append(all, Label{l.Graph.function(step["op"].Str()), step.without("op", "res").Value()})
+	}
+	slices.SortFunc(all, func(a, b Label) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Args, b.Args)) })
+	return slices.Compact(all)
 }
 
 // Accepts looks for a path of the graph on which every call makes its steps between
@@ -288,20 +304,6 @@ func with(list []int, i int) []int {
 
 func without(list []int, i int) []int {
 	return slices.DeleteFunc(slices.Clone(list), func(j int) bool { return j == i })
-}
-
-// Labels returns what clients and the world can do somewhere in the graph, sorted.
-func (g *Graph) Labels() (all []Label) {
-	busy := g.callers()
-	for _, e := range g.Edges {
-		step := e.Step.Fields()
-		if busy[e.From][step["by"]] {
-			continue
-		}
-		all = append(all, Label{g.function(step["op"].Str()), step.without("op", "res").Value()})
-	}
-	slices.SortFunc(all, func(a, b Label) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Args, b.Args)) })
-	return slices.Compact(all)
 }
 
 // Varying returns the variables that initial states tell apart, sorted.

@@ -39,7 +39,7 @@ type player[S any] struct {
 
 func play[S any](t failer, look *replay.Lookup, m replay.Mapping[S], initial int) *player[S] {
 	g := look.Graph
-	p := &player[S]{g: g, look: look, m: m, start: replay.Record{}, labels: g.Labels()}
+	p := &player[S]{g: g, look: look, m: m, start: replay.Record{}, labels: look.Labels}
 	for _, name := range g.Varying() {
 		p.start[name] = g.States[initial][name]
 	}
@@ -144,6 +144,10 @@ func TestQuarantine_LawCallsArePathsOfItsGraph(t *testing.T) {
 
 func TestActiveHealth_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/activehealth/ActiveHealth.histories", requireLaw(t, "../tla/activehealth/ActiveHealth.graph", activeHealthMapping()))
+}
+
+func TestCircuit_LawCallsArePathsOfItsGraph(t *testing.T) {
+	requireSample(t, "../tla/circuit/Circuit.histories", requireLaw(t, "../tla/circuit/Circuit.graph", circuitMapping()))
 }
 
 func TestWard_LawCallsArePathsOfItsGraph(t *testing.T) {
