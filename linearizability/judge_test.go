@@ -63,6 +63,7 @@ func specifications(t *testing.T) []seq.Spec {
 		seq.Slots(0), seq.Slots(1),
 		seq.Quarantine(1), seq.Quarantine(2),
 		seq.Probing(quickProbing), seq.Probing(steadyProbing),
+		seq.Outcomes(2, seq.Lasting), seq.Outcomes(1, seq.Halving), seq.Runs(2, 9, 2),
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 		seq.Warming(),
