@@ -64,6 +64,7 @@ func specifications(t *testing.T) []seq.Spec {
 		seq.Quarantine(1), seq.Quarantine(2),
 		seq.Probing(quickProbing), seq.Probing(steadyProbing),
 		seq.Circuit(seq.CircuitBounds{Failures: 1, Trials: 1, Successes: 1, Hold: 5}),
+		seq.Outcomes(2, seq.Lasting), seq.Outcomes(1, seq.Halving), seq.Runs(2, 9, 2),
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 		seq.Warming(),
@@ -73,7 +74,7 @@ func specifications(t *testing.T) []seq.Spec {
 	for k, d := range drawing {
 		all = append(all, seq.Picks(d.name+" over three", []int{1, 0, 2, 1}), drawn(t, k).spec)
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, circuit, activeHealth, retryBudget, board, shared, publication, slowStart} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, circuit, activeHealth, retryBudget, board, shared, publication, slowStart, outcomeWindow, decayingWindow, failureRuns} {
 		all = append(all, s.spec)
 	}
 	return all

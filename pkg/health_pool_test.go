@@ -245,3 +245,59 @@ func TestChecked_LocalityOverADiscoveredPool(t *testing.T) {
 		t.Errorf("a zone without healthy members is picked: %v", got)
 	}
 }
+
+// A window is the load of its candidate: failures keep it from being chosen, and
+// waiting, where no outcome could, brings it back.
+//
+// Cases: OW4, G19, B17.
+func TestOutcomeWindow_IsALoadThatPoliciesCompare(t *testing.T) {
+	now := time.Unix(0, 0)
+	windows := map[string]*health.OutcomeWindow{}
+	var candidates []poise.Candidate
+	for _, id := range []string{"a", "b"} {
+		w, err := health.NewOutcomeWindow(health.OutcomeWindowConfig{HalfLife: time.Second}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		windows[id] = w
+		candidates = append(candidates, poise.Sample{ID: id, Load: w})
+	}
+	view, err := poise.NewView(candidates)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picker, err := new(policy.LeastLoaded).Prepare(view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pick := func() string {
+		selection, err := picker.Pick(poise.Query{Now: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, err := view.Index(selection)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sample, err := view.Sample(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sample.ID
+	}
+	for range 10 { // a fails, at once
+		if pick() == "a" {
+			windows["a"].Record(poise.Failure, now)
+		} else {
+			windows["b"].Record(poise.Success, now)
+		}
+	}
+	if calls := windows["a"].Stats(now).Samples(); calls != 1 {
+		t.Errorf("a failed %d times before it was left alone", calls)
+	}
+	now = now.Add(time.Minute)
+	windows["b"].Record(poise.Failure, now)
+	if got := pick(); got != "a" {
+		t.Errorf("after a minute %s is picked", got)
+	}
+}

@@ -304,9 +304,10 @@ func (c *call) pick(a *attempt) (*member, error) {
 }
 
 // overtaken reports whether a change was on its way that closed an endpoint to the
-// call and had not published yet who is there instead. It waits for that one.
+// call and had not published yet who is there instead. It waits for that one. Only
+// a directory makes such changes by itself; whoever calls Update decides when.
 func (c *call) overtaken() bool {
-	if !c.drained {
+	if !c.drained || c.balancer.cfg.Membership == nil {
 		return false
 	}
 	c.balancer.mu.Lock()

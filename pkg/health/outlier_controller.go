@@ -176,8 +176,8 @@ func (c *OutlierController) Sweep(now time.Time, members []OutlierMember, chance
 	}
 	sweep := OutlierSweep{Judged: c.due(now)}
 	c.readmit(now, members, &sweep)
-	c.observe(members, sweep.Judged)
 	c.reduce(now, members, &sweep)
+	c.observe(members, sweep.Judged)
 	c.report = c.detector.Detect(c.members, c.report)
 	sweep.Spared = c.report.Spared
 	for _, o := range c.report.Outliers {
@@ -246,6 +246,38 @@ func (c *OutlierController) bringBack(s *OutlierSubject, index int, early bool, 
 	sweep.Changes = append(sweep.Changes, OutlierChange{Index: index, Cause: s.cause, Early: early})
 }
 
+// reduce readmits those who are ejected beyond the limits, because there are fewer
+// members than there were, or fewer that serve. Requires mu.
+func (c *OutlierController) reduce(now time.Time, members []OutlierMember, sweep *OutlierSweep) {
+	serving := 0
+	c.ejected = c.ejected[:0]
+	for i := range members {
+		if members[i].Subject.out {
+			c.ejected = append(c.ejected, i)
+		} else if !members[i].Unavailable {
+			serving++
+		}
+	}
+	surplus := len(c.ejected) - c.detector.cfg.most(len(members))
+	missing := c.detector.cfg.MinimumHealthy - serving
+	if len(c.ejected) == 0 || surplus <= 0 && missing <= 0 {
+		return
+	}
+	slices.SortFunc(c.ejected, func(a, b int) int {
+		return cmp.Or(cmp.Compare(members[a].Subject.left(now), members[b].Subject.left(now)), cmp.Compare(a, b))
+	})
+	for _, i := range c.ejected {
+		if surplus <= 0 && (missing <= 0 || members[i].Unavailable) {
+			continue
+		}
+		surplus--
+		if !members[i].Unavailable {
+			missing--
+		}
+		c.bringBack(members[i].Subject, i, true, sweep)
+	}
+}
+
 // observe fills c.members. Without judged they have no samples, and so no rates.
 // Requires mu.
 func (c *OutlierController) observe(members []OutlierMember, judged bool) {
@@ -266,40 +298,6 @@ func (c *OutlierController) observe(members []OutlierMember, judged bool) {
 			}
 		}
 		c.members[i] = o
-	}
-}
-
-// reduce readmits those who are ejected beyond the limits, because there are fewer
-// members than there were, or fewer that serve. Requires mu.
-func (c *OutlierController) reduce(now time.Time, members []OutlierMember, sweep *OutlierSweep) {
-	serving := 0
-	c.ejected = c.ejected[:0]
-	for i := range c.members {
-		if c.members[i].Ejected {
-			c.ejected = append(c.ejected, i)
-		} else if c.members[i].serves() {
-			serving++
-		}
-	}
-	surplus := len(c.ejected) - c.detector.cfg.most(len(members))
-	missing := c.detector.cfg.MinimumHealthy - serving
-	if len(c.ejected) == 0 || surplus <= 0 && missing <= 0 {
-		return
-	}
-	slices.SortFunc(c.ejected, func(a, b int) int {
-		return cmp.Or(cmp.Compare(members[a].Subject.left(now), members[b].Subject.left(now)), cmp.Compare(a, b))
-	})
-	for _, i := range c.ejected {
-		o := &c.members[i]
-		if surplus <= 0 && (missing <= 0 || o.Unavailable) {
-			continue
-		}
-		surplus--
-		if !o.Unavailable {
-			missing--
-		}
-		o.Ejected = false
-		c.bringBack(members[i].Subject, i, true, sweep)
 	}
 }
 

@@ -214,6 +214,7 @@ func TestOutlierDetector_TheShareOfFailuresNeedsNoGroup(t *testing.T) {
 		{50, did(math.MaxUint64, math.MaxUint64), true},
 		{50, did(math.MaxUint64, math.MaxUint64-1), false},
 		{50, did(1<<63, 1<<63), true},
+		{1, did(math.MaxUint64, 1<<63), true}, // of products with more than 64 bits
 	} {
 		d := newDetector(t, health.OutlierConfig{FailurePercent: row.percent})
 		r := d.Detect([]health.OutlierObservation{row.member, did(100, 0)}, health.OutlierReport{})

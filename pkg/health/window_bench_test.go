@@ -47,6 +47,7 @@ func BenchmarkOutcomeWindow_Record(b *testing.B) {
 		}{{"success", 1 << 62}, {"tenth-fails", 10}, {"failure", 1}} {
 			b.Run(row.name+"/"+outcomes.name, func(b *testing.B) {
 				w := newWindow(b, row.cfg)
+				b.ReportAllocs()
 				now, pace := dusk, row.cfg.HalfLife/1000 // plain windows do not look at the clock
 				for i := 1; b.Loop(); i++ {
 					outcome := poise.Success

@@ -40,3 +40,20 @@ func TestOutcomeWindow_ReadsWhileSomebodyElseHoldsIt(t *testing.T) {
 		w.mu.Unlock()
 	}
 }
+
+// What is left of a failure that goes out may be rounded to more than what is left
+// of the sum, and a load below 0 would be the highest of all.
+func TestOutcomeWindow_NoRoundingMakesItNegative(t *testing.T) {
+	now := time.Unix(0, 0)
+	w, err := NewOutcomeWindow(OutcomeWindowConfig{Capacity: 2, HalfLife: time.Second}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Record(poise.Failure, now)
+	w.Record(poise.Failure, now)
+	w.weight = 0.5 // as after very much rounding
+	w.Record(poise.Success, now)
+	if got := w.Penalty(now); got != 0 {
+		t.Errorf("the penalty is %v", got)
+	}
+}

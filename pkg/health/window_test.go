@@ -243,6 +243,11 @@ func TestOutcomeWindow_IsALoad(t *testing.T) {
 	if _, err := huge.Load(dusk); err != nil {
 		t.Errorf("just below 2^64 it answers %v", err)
 	}
+	exact := newWindow(t, health.OutcomeWindowConfig{FailureWeight: 4, FailureCost: 1 << 62})
+	record(exact, dusk, "f")
+	if load, err := exact.Load(dusk); !errors.Is(err, poise.ErrLoadOverflow) {
+		t.Errorf("at 2^64 it answers %d, %v", load, err)
+	}
 	over := newWindow(t, health.OutcomeWindowConfig{FailureWeight: math.MaxUint32, FailureCost: math.MaxInt64})
 	record(over, dusk, "f")
 	if load, err := over.Load(dusk); !errors.Is(err, poise.ErrLoadOverflow) {

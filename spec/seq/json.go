@@ -28,6 +28,7 @@ type jsonValue struct {
 	Applied   *Applied   `json:"applied,omitempty"`
 	Stamped   *Stamped   `json:"stamped,omitempty"`
 	Sample    *Sample    `json:"sample,omitempty"`
+	Held      *Held      `json:"held,omitempty"`
 }
 
 // MarshalJSON writes the call. It fails for values of types that no
@@ -73,6 +74,8 @@ func wrap(value any) (v jsonValue, err error) {
 		v.Stamped = &value
 	case Sample:
 		v.Sample = &value
+	case Held:
+		v.Held = &value
 	default:
 		err = fmt.Errorf("seq: no JSON form for %T", value)
 	}
@@ -97,6 +100,8 @@ func (v jsonValue) value() any {
 		return *v.Stamped
 	case v.Sample != nil:
 		return *v.Sample
+	case v.Held != nil:
+		return *v.Held
 	default:
 		return nil
 	}

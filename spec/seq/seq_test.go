@@ -127,6 +127,7 @@ func TestHistory_ComesBackFromJSON(t *testing.T) {
 		{Name: "Report", Arg: seq.Verdict{Permit: 1, At: 2, Failed: true}, Result: false},
 		{Name: "Reserve", Arg: seq.Stamped{Number: 1, At: 2}, Result: 0},
 		{Name: "Observe", Arg: seq.Sample{Call: 1, Took: 2, At: 3}},
+		{Name: "Stats", Result: seq.Held{Successes: 1, Overloaded: 2}},
 		{Name: "Upsert", Arg: 1, Result: seq.Applied{Effect: "inserted", Revision: 1}},
 	}
 	b, err := json.Marshal(h)
