@@ -51,7 +51,15 @@ func (h FNV) Uint64(v uint64) FNV {
 func (h FNV) Key(k Key) FNV {
 	switch k.kind {
 	case keyString:
-		return h.String(k.text)
+		s := k.text
+		for len(s) >= 4 { // so there is less to do beside the products
+			h = (h ^ FNV(s[0])) * fnvPrime
+			h = (h ^ FNV(s[1])) * fnvPrime
+			h = (h ^ FNV(s[2])) * fnvPrime
+			h = (h ^ FNV(s[3])) * fnvPrime
+			s = s[4:]
+		}
+		return h.String(s)
 	case keyBytes:
 		return h.Uint64(uint64(len(k.text))).Raw(k.text)
 	case keyUint64:
