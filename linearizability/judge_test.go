@@ -62,6 +62,7 @@ func specifications(t *testing.T) []seq.Spec {
 		seq.Marks(),
 		seq.Slots(0), seq.Slots(1),
 		seq.Quarantine(1), seq.Quarantine(2),
+		seq.Probing(quickProbing), seq.Probing(steadyProbing),
 		seq.Budget(60, 1),
 		seq.Members(0b11),
 		seq.Warming(),
@@ -71,7 +72,7 @@ func specifications(t *testing.T) []seq.Spec {
 	for k, d := range drawing {
 		all = append(all, seq.Picks(d.name+" over three", []int{1, 0, 2, 1}), drawn(t, k).spec)
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, retryBudget, board, shared, publication, slowStart} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, activeHealth, retryBudget, board, shared, publication, slowStart} {
 		all = append(all, s.spec)
 	}
 	return all

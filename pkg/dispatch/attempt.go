@@ -249,6 +249,7 @@ func (a *attempt) release(outcome poise.Outcome) bool {
 	if a.member.quarantine.Report(a.permit, outcome, now, b.chance) {
 		b.poke()
 	}
+	b.callEnded(a.member)
 	return true
 }
 

@@ -1,9 +1,12 @@
 package dispatch
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -34,6 +37,15 @@ import (
 //   - A panic of a callback or a policy during a call leaves no slot held.
 //   - ObserveState is told of every endpoint whose Reason a publication changed, in the order of publications.
 //   - ObserveState never runs beside itself, holds no lock, and may call every method of the Balancer.
+//   - A Balancer that follows a Directory has the members and incarnations of its newest snapshot, and one Endpoint for each incarnation.
+//   - What Describe says of a new value takes effect without another Endpoint.
+//   - A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
+//   - A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
+//   - A snapshot that cannot be taken leaves the last good picker serving, and is tried again without a newer one.
+//   - What was connected for a snapshot that cannot be taken is closed.
+//   - Of several snapshots that came meanwhile only the newest is taken.
+//   - A Directory that is closed leaves its last snapshot serving; with FailClosed every call and change is refused.
+//   - Update is refused while the Balancer follows a Directory.
 //   - Close ends the Balancer's goroutine; calls in flight go on.
 //
 // # Cost
@@ -45,7 +57,8 @@ import (
 //
 // A Balancer is safe for concurrent use. RoundTrip takes no lock but the
 // endpoint's quarantine, for a moment. Changes are serialised; each is published
-// by one atomic swap.
+// by one atomic swap. One goroutine follows health and a Directory; with a
+// Directory, another one waits for its changes.
 type Balancer struct {
 	cfg     Config
 	budget  *RetryBudget
@@ -53,19 +66,28 @@ type Balancer struct {
 	chance  *poise.Generator // jitter; nil draws from the runtime
 	current syncx.Pointer[published]
 
+	// lives are those of the members. Only Update changes them, under mu, or, where
+	// there is a directory, only the Balancer's goroutine.
+	lives discovery.Incarnations[*life]
+
 	mu syncx.Mutex // serialises changes
 	// Guarded by mu.
 	members      []*member
-	leaving      []*member // removed, and perhaps not closed yet
+	leaving      []*life // removed, and perhaps not closed yet
 	incarnations uint64
-	publishErr   error
+	publishErr   error           // of the last change of health
+	followErr    error           // of the newest snapshot of the directory
 	untold       []EndpointState // changes that ObserveState was not told of
 	telling      bool            // somebody tells it
-	tellsItself  bool            // the Balancer's goroutine tells it
+	outside      bool            // the Balancer's goroutine is in a function of the caller
 
-	kick chan struct{} // a quarantine has changed
-	stop chan struct{} // closed by Close
-	done chan struct{} // closed when the goroutine has ended
+	following following // belongs to the Balancer's goroutine
+
+	kick  syncx.Pointer[syncx.Event] // fired by poke; each one wakes the goroutine once
+	timer *time.Timer                // pokes when a time aside is over
+	open  context.Context            // ended by Close
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the goroutine has ended
 }
 
 // load returns what calls read. A Balancer that New did not make is as if closed.
@@ -76,7 +98,21 @@ func (b *Balancer) load() *published {
 	return &neverOpen
 }
 
-// New returns a Balancer over cfg.Members, or a [poise.FieldError].
+// refuses returns why nothing may be called or changed; nil if it may.
+func (b *Balancer) refuses(current *published) error {
+	switch {
+	case current.closed:
+		return ErrClosed
+	case b.cfg.Membership != nil && b.cfg.Membership.directory.failed():
+		return ErrDirectoryClosed
+	default:
+		return nil
+	}
+}
+
+// New returns a Balancer over cfg.Members, or a [poise.FieldError]. Over a
+// cfg.Membership it waits for nobody to join, and a snapshot that it cannot take
+// is tried again.
 func New(cfg Config) (*Balancer, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -94,26 +130,37 @@ func New(cfg Config) (*Balancer, error) {
 		cfg:    cfg,
 		budget: budget,
 		ward:   ward,
-		kick:   make(chan struct{}, 1),
-		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 	}
+	b.open, b.stop = context.WithCancel(context.Background())
+	b.kick.Store(new(syncx.Event))
 	if cfg.Seed != 0 {
 		b.chance = poise.NewGenerator(cfg.Seed)
 	}
 	b.current.Store(&published{})
-	if err := b.Update(cfg.Members); err != nil {
+	if cfg.Membership != nil {
+		err = b.start(time.Now())
+	} else {
+		err = b.Update(cfg.Members)
+	}
+	if err != nil {
 		return nil, err
 	}
-	go b.control()
+	b.timer = time.AfterFunc(publishAgain, b.poke)
+	b.timer.Stop()
+	syncx.Go(b.control)
 	return b, nil
 }
 
-// PublishError returns why the last change of health could not be published, or
-// nil. The last good picker serves meanwhile, and publication is tried again.
+// PublishError returns why the newest snapshot of the directory could not be taken,
+// or the last change of health not be published, or nil. The last good picker serves
+// meanwhile, and publication is tried again.
 func (b *Balancer) PublishError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.followErr != nil {
+		return b.followErr
+	}
 	return b.publishErr
 }
 
@@ -129,7 +176,7 @@ func (b *Balancer) CloseIdleConnections() {
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
 // when its last call has ended. It waits for the Balancer's goroutine to end, but
-// for one that tells Config.ObserveState. A second Close does nothing.
+// for one that is in ObserveState, Connect or Describe. A second Close does nothing.
 func (b *Balancer) Close() error {
 	b.mu.Lock()
 	closed := b.load().closed
@@ -137,10 +184,10 @@ func (b *Balancer) Close() error {
 	if !closed {
 		b.members = nil
 		b.publish(&published{closed: true})
-		close(b.stop)
+		b.stop()
 	}
-	// ObserveState may call Close on the goroutine that Close would wait for.
-	wait := b.done != nil && !b.tellsItself
+	// Such a function may call Close on the goroutine that Close would wait for.
+	wait := b.done != nil && !b.outside
 	b.mu.Unlock()
 	if !closed {
 		for _, m := range members {

@@ -77,8 +77,8 @@ func (c *call) run() (*http.Response, error) {
 
 // begin admits the first attempt.
 func (c *call) begin() (err error) {
-	if c.balancer.load().closed {
-		return ErrClosed
+	if err := c.balancer.refuses(c.balancer.load()); err != nil {
+		return err
 	}
 	if err := checkRequest(c.request); err != nil {
 		return err
@@ -251,6 +251,7 @@ func (a *attempt) enter(m *member) (err error) {
 		return err
 	}
 	if a.slot, err = m.slots.Begin(); err != nil {
+		a.balancer.callEnded(m) // it held a slot for a moment
 		return err
 	}
 	a.member = m
@@ -261,8 +262,8 @@ func (a *attempt) enter(m *member) (err error) {
 // after an error goes to one that was, but not to one that refused or answered.
 func (c *call) pick(a *attempt) (*member, error) {
 	current := c.balancer.load()
-	if current.closed {
-		return nil, ErrClosed
+	if err := c.balancer.refuses(current); err != nil {
+		return nil, err
 	}
 	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
 	selection, err := current.picker.Pick(query)

@@ -16,6 +16,9 @@ type Config struct {
 	Policy poise.Policy
 	// Members are the endpoints to begin with; Update replaces them. May be empty.
 	Members []Member
+	// Membership is the Directory whose members the Balancer has, in place of Members
+	// and Update. nil: none.
+	Membership *Membership
 	// Key returns what a keyed policy hashes. nil: requests have no key.
 	Key func(*http.Request) poise.Key
 	// Attempts is how often one call may be sent; 1 or more, default 3. 1 switches
@@ -117,6 +120,8 @@ func (c Config) withDefaults() (Config, error) {
 	switch {
 	case isNil(c.Policy):
 		return c, &poise.FieldError{Field: "Policy", Value: nil, Err: ErrMissing}
+	case c.Membership != nil && c.Members != nil:
+		return c, &poise.FieldError{Field: "Members", Value: len(c.Members), Err: ErrFollowing}
 	case c.Attempts < 1:
 		return c, outOfRange("Attempts", c.Attempts)
 	case c.Admissions < 1:

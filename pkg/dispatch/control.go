@@ -7,6 +7,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // published is what calls read: a picker and the members its View was made of.
@@ -75,61 +76,74 @@ func (b *Balancer) publish(next *published) {
 	b.publishErr = nil
 }
 
-// poke tells the goroutine that a quarantine has changed. It never waits.
-func (b *Balancer) poke() {
-	select {
-	case b.kick <- struct{}{}:
-	default: // it will look anyway
-	}
-}
+// poke tells the goroutine to look at quarantines and directory. It never waits.
+func (b *Balancer) poke() { b.kick.Load().Fire() }
 
-// control keeps the published picker in step with the quarantines, off the
-// request path: it publishes when an endpoint was set aside and when its time is
-// over.
+// control keeps the published picker in step with the quarantines and the directory,
+// off the request path: it publishes when an endpoint was set aside, when its time
+// is over, and when there is a newer snapshot.
 func (b *Balancer) control() {
 	defer close(b.done)
-	timer := time.NewTimer(publishAgain)
-	timer.Stop()
-	defer timer.Stop()
-	for {
-		select {
-		case <-b.stop:
-			return
-		case <-b.kick:
-		case <-timer.C:
-		}
-		wait := b.refresh(time.Now())
-		if wait > 0 {
-			timer.Reset(wait)
+	defer b.watch()()
+	defer b.timer.Stop()
+	for b.kick.Load().Wait(b.open) == nil {
+		// Renewed before the look: what changes after it brings another one.
+		b.kick.Store(new(syncx.Event))
+		if wait := b.refresh(time.Now()); wait > 0 {
+			b.timer.Reset(wait)
 		}
 		b.tell(true)
 	}
 }
 
-// refresh ends the quarantines that are over, publishes, and returns when to look
-// again; 0 for not before the next poke.
+// refresh takes what is new in the directory and in the quarantines, publishes, and
+// returns when to look again; 0 for not before the next poke.
 func (b *Balancer) refresh(now time.Time) (wait time.Duration) {
+	if b.load().closed {
+		return 0
+	}
+	wait = b.comeBack(now)
+	taken, again := b.follow(now)
+	if !taken {
+		wait = sooner(wait, b.republish())
+	}
+	return sooner(sooner(wait, again), b.finishDrains(now))
+}
+
+// sooner returns the shorter of two times to wait, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// comeBack ends the quarantines that are over, and returns when the next one is.
+func (b *Balancer) comeBack(now time.Time) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, m := range b.members {
+		if b.ward.overfull() { // a change has left too few who serve
+			m.quarantine.release()
+		}
+		wait = sooner(wait, m.quarantine.Return(now))
+	}
+	return wait
+}
+
+// republish publishes the members as they are now, and returns when to try again
+// if that fails.
+func (b *Balancer) republish() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.load().closed {
 		return 0
 	}
-	for _, m := range b.members {
-		if b.ward.overfull() { // Update has left too few who serve
-			m.quarantine.release()
-		}
-		if left := m.quarantine.Return(now); left > 0 && (wait == 0 || left < wait) {
-			wait = left
-		}
-	}
 	next, err := b.prepare(b.members)
 	if err != nil {
 		b.publishErr = err
-		if wait == 0 || wait > publishAgain {
-			wait = publishAgain
-		}
-		return wait
+		return publishAgain
 	}
 	b.publish(next)
-	return wait
+	return 0
 }

@@ -7,6 +7,9 @@
 // it back, [Ward] bounds how many are aside at once, [RetryBudget] bounds how much
 // a failure multiplies.
 //
+// Its endpoints are those of a list, or of a discovery.Directory that it follows by
+// a [Membership].
+//
 // Admission, not selection, is the race-safe check: a pick reads a picture that
 // may be a moment old; the slot and the quarantine are asked after it, and a call
 // they refuse is picked again elsewhere.

@@ -24,6 +24,15 @@ var (
 	ErrNotSent = errors.New("dispatch: not sent")
 	// ErrBodyPanic means the reader of the request body panicked.
 	ErrBodyPanic = errors.New("dispatch: request body panicked")
+	// ErrDirectoryClosed means that the Directory was closed, after which
+	// MembershipConfig.FailClosed lets nothing more be called or changed.
+	ErrDirectoryClosed = errors.New("dispatch: the directory is closed")
+	// ErrFollowing means a list of members for a Balancer that has those of a
+	// Directory. Change them there.
+	ErrFollowing = errors.New("dispatch: the members are those of a directory")
+	// ErrMemberPanic means that Connect or Describe of a Membership panicked. It
+	// arrives inside a MemberError; the last good picker serves.
+	ErrMemberPanic = errors.New("dispatch: connecting or describing a member panicked")
 	// ErrPolicyPanic means that Prepare of the policy panicked. Nothing has changed,
 	// and the last good picker serves.
 	ErrPolicyPanic = errors.New("dispatch: policy panicked")

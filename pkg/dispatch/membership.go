@@ -10,31 +10,41 @@ import (
 )
 
 // member is one endpoint as one publication has it. It is immutable: a change of
-// weight or status makes another member of the same life.
+// weight makes another member of the same life.
 type member struct {
 	Member
 	*life
-	// said is the operator's word by SetStatus; Ready if there is none.
-	said poise.Status
+	drains bool // the directory says so, and nobody's word is above that
 }
 
 // life is what one incarnation of an endpoint keeps as long as it lasts.
 type life struct {
+	id          string
+	endpoint    Endpoint
 	incarnation uint64
 	slots       *Slots
 	quarantine  *Quarantine
 	closed      syncx.Bool // the endpoint was closed
+
+	// said is the operator's word by SetStatus; Ready if there is none. Guarded by
+	// Balancer.mu.
+	said poise.Status
 }
 
 // status returns the operator's word, or what the list says where there is none.
+// Requires Balancer.mu.
 func (m *member) status() poise.Status {
-	if m.said != poise.Ready {
+	switch {
+	case m.drains:
+		return poise.Draining
+	case m.said != poise.Ready:
 		return m.said
+	default:
+		return m.Status
 	}
-	return m.Status
 }
 
-// Sample returns the member as policies see it.
+// Sample returns the member as policies see it. Requires Balancer.mu.
 func (m *member) Sample() poise.Sample {
 	s := poise.Sample{
 		ID: m.ID, Incarnation: m.incarnation, Weight: m.Weight, Status: m.status(),
@@ -52,78 +62,153 @@ func (m *member) Sample() poise.Sample {
 // Endpoint values are refused in a list. On an error nothing has changed, and the
 // endpoints of the list stay the caller's.
 func (b *Balancer) Update(list []Member) error {
-	removed, err := b.update(list)
-	// Removing may call Endpoint.Close, which is not ours: under no lock.
-	for _, m := range removed {
-		m.slots.Remove()
-	}
+	ended, err := b.update(list)
+	remove(ended)
 	b.tell(false)
 	return err
 }
 
-// update publishes the list and returns the members that are no longer in it.
-func (b *Balancer) update(list []Member) (removed []*member, err error) {
+// update publishes the list and returns the lives that are no longer in it.
+func (b *Balancer) update(list []Member) (ended []*life, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.load().closed {
+	switch {
+	case b.load().closed:
 		return nil, ErrClosed
+	case b.cfg.Membership != nil:
+		return nil, ErrFollowing
 	}
-	known := make(map[string]*member, len(b.members))
-	owners := make(map[Endpoint]owner, len(b.members))
-	for _, m := range b.members {
-		known[m.ID], owners[m.Endpoint] = m, owner{id: m.ID}
-	}
-	b.leaving = slices.DeleteFunc(b.leaving, func(m *member) bool { return m.closed.Load() })
-	for _, m := range b.leaving {
-		owners[m.Endpoint] = owner{m.ID, true}
-	}
-	incarnations := b.incarnations
-	members := make([]*member, len(list))
-	for i, spec := range list {
-		if err := checkEndpoint(i, spec, owners); err != nil {
-			return nil, err
-		}
-		owners[spec.Endpoint] = owner{id: spec.ID}
-		if members[i], err = b.incarnate(i, spec, known[spec.ID], &incarnations); err != nil {
-			return nil, err
-		}
-	}
-	next, err := b.prepare(members)
+	numbers, last, err := b.number(list)
 	if err != nil {
 		return nil, err
 	}
-	kept := make(map[*life]bool, len(members))
+	ended, err = b.lives.Reconcile(numbers, func(i int) (*life, error) {
+		return b.begin(list[i], numbers[i]), nil
+	}, func(lives []*life) error {
+		members := make([]*member, len(list))
+		for i, l := range lives {
+			members[i] = &member{Member: list[i], life: l}
+		}
+		return b.install(members)
+	})
+	if err != nil {
+		return nil, err // who was begun has no calls, and the endpoint is the caller's
+	}
+	b.incarnations = last
+	b.retire(ended)
+	return ended, nil
+}
+
+// number returns the incarnation of each entry of the list, and the last number
+// that it took: an entry of the same identity and endpoint as before is the same
+// incarnation. Requires mu.
+func (b *Balancer) number(list []Member) (numbers []uint64, last uint64, err error) {
+	known := make(map[string]*member, len(b.members))
+	for _, m := range b.members {
+		known[m.ID] = m
+	}
+	owners := b.owners()
+	named := make(map[string]bool, len(list))
+	numbers, last = make([]uint64, len(list)), b.incarnations
+	for i, spec := range list {
+		if err := checkEndpoint(spec, owners); err != nil {
+			return nil, 0, within(i, err)
+		}
+		owners[spec.Endpoint] = owner{id: spec.ID}
+		was := known[spec.ID]
+		switch {
+		case named[spec.ID] && spec.ID != "":
+			return nil, 0, within(i, &poise.FieldError{Field: "ID", Value: spec.ID, Err: poise.ErrDuplicateIdentity})
+		case was == nil || was.Endpoint != spec.Endpoint:
+			last++
+			numbers[i] = last
+		case was.Limit != spec.Limit:
+			return nil, 0, within(i, &poise.FieldError{Field: "Limit", Value: spec.Limit, Err: ErrFixedLimit})
+		default:
+			numbers[i] = was.incarnation
+		}
+		named[spec.ID] = true
+	}
+	return numbers, last, nil
+}
+
+// within says in which entry of a list the field is.
+func within(i int, refused *poise.FieldError) error {
+	refused.Field = fmt.Sprintf("members[%d].%s", i, refused.Field)
+	return refused
+}
+
+// begin makes the life of a member that is new.
+func (b *Balancer) begin(spec Member, incarnation uint64) *life {
+	l := &life{id: spec.ID, endpoint: spec.Endpoint, incarnation: incarnation, quarantine: b.ward.Quarantine()}
+	l.slots = NewSlots(spec.Limit, func() {
+		defer l.closed.Store(true)
+		closeQuietly(l.endpoint)
+	})
+	return l
+}
+
+// install publishes the members. On an error nothing has changed. Requires mu.
+func (b *Balancer) install(members []*member) error {
+	next, err := b.prepare(members)
+	if err != nil {
+		return err
+	}
 	for _, m := range members {
-		kept[m.life] = true
 		setDrain(m)
 	}
-	for _, m := range b.members {
-		if !kept[m.life] {
-			removed = append(removed, m)
-			m.quarantine.Retire()
-		}
-	}
-	b.leaving = append(b.leaving, removed...)
 	b.ward.Resize(uint32(len(members)))
+	b.members = members
+	b.publish(next)
+	return nil
+}
+
+// retire takes account of lives that are not among the members any more. Requires
+// mu.
+func (b *Balancer) retire(ended []*life) {
+	for _, l := range ended {
+		l.quarantine.Retire()
+	}
 	if b.ward.overfull() {
 		b.poke()
 	}
-	b.incarnations, b.members = incarnations, members
-	b.publish(next)
-	return removed, nil
+	b.leaving = slices.DeleteFunc(b.leaving, func(l *life) bool { return l.closed.Load() })
+	b.leaving = append(b.leaving, ended...)
+}
+
+// remove ends lives: each endpoint is closed when it holds no call. That may call
+// Endpoint.Close, which is not ours: under no lock.
+func remove(ended []*life) {
+	for _, l := range ended {
+		l.slots.Remove()
+	}
 }
 
 // owner is the identity that an Endpoint value belongs to.
 type owner struct {
-	id      string
-	leaving bool // it was removed, and its life has not ended
+	id    string
+	alone bool // no other life may have it, not even of the same identity
+}
+
+// owners returns whose the Endpoint values are. Requires mu.
+func (b *Balancer) owners() map[Endpoint]owner {
+	owners := make(map[Endpoint]owner, len(b.members)+len(b.leaving))
+	for _, m := range b.members {
+		owners[m.Endpoint] = owner{id: m.ID}
+	}
+	for _, l := range b.leaving {
+		if !l.closed.Load() {
+			owners[l.endpoint] = owner{l.id, true}
+		}
+	}
+	return owners
 }
 
 // checkEndpoint refuses an endpoint that is missing, that cannot be told from
 // others, or that another identity or another life has.
-func checkEndpoint(i int, spec Member, owners map[Endpoint]owner) error {
-	refuse := func(value any, err error) error {
-		return &poise.FieldError{Field: fmt.Sprintf("members[%d].Endpoint", i), Value: value, Err: err}
+func checkEndpoint(spec Member, owners map[Endpoint]owner) *poise.FieldError {
+	refuse := func(value any, err error) *poise.FieldError {
+		return &poise.FieldError{Field: "Endpoint", Value: value, Err: err}
 	}
 	switch {
 	case isNil(spec.Endpoint):
@@ -131,31 +216,14 @@ func checkEndpoint(i int, spec Member, owners map[Endpoint]owner) error {
 	case !reflect.ValueOf(spec.Endpoint).Comparable():
 		return refuse(fmt.Sprintf("%T", spec.Endpoint), ErrNotComparable)
 	}
-	if of, used := owners[spec.Endpoint]; used && (of.leaving || of.id != spec.ID) {
+	if of, used := owners[spec.Endpoint]; used && (of.alone || of.id != spec.ID) {
 		return refuse(of.id, ErrSharedEndpoint)
 	}
 	return nil
 }
 
-// incarnate returns the member of entry i of a list: the same incarnation if the
-// known member of that identity has the same endpoint, else a new one.
-func (b *Balancer) incarnate(i int, spec Member, known *member, incarnations *uint64) (*member, error) {
-	if known != nil && known.Endpoint == spec.Endpoint {
-		if known.Limit != spec.Limit {
-			return nil, &poise.FieldError{Field: fmt.Sprintf("members[%d].Limit", i), Value: spec.Limit, Err: ErrFixedLimit}
-		}
-		return &member{spec, known.life, known.said}, nil
-	}
-	*incarnations++
-	endpoint := spec.Endpoint
-	l := &life{incarnation: *incarnations, quarantine: b.ward.Quarantine()}
-	l.slots = NewSlots(spec.Limit, func() {
-		defer l.closed.Store(true)
-		closeQuietly(endpoint)
-	})
-	return &member{spec, l, poise.Ready}, nil
-}
-
+// setDrain closes or opens admission as the member's status says. Requires
+// Balancer.mu.
 func setDrain(m *member) {
 	if m.status() == poise.Draining {
 		m.slots.Drain()
@@ -177,28 +245,22 @@ func (b *Balancer) SetStatus(id string, status poise.Status) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.load().closed {
-		return ErrClosed
-	}
-	members := make([]*member, len(b.members))
-	found := -1
-	for i, m := range b.members {
-		members[i] = m
-		if m.ID == id {
-			changed := *m
-			changed.said = status
-			members[i], found = &changed, i
-		}
-	}
-	if found < 0 {
-		return &poise.FieldError{Field: "id", Value: id, Err: ErrUnknownEndpoint}
-	}
-	next, err := b.prepare(members)
-	if err != nil {
+	if err := b.refuses(b.load()); err != nil {
 		return err
 	}
-	setDrain(members[found])
-	b.members = members
+	at := slices.IndexFunc(b.members, func(m *member) bool { return m.ID == id })
+	if at < 0 {
+		return &poise.FieldError{Field: "id", Value: id, Err: ErrUnknownEndpoint}
+	}
+	m := b.members[at]
+	before := m.said
+	m.said = status
+	next, err := b.prepare(b.members)
+	if err != nil {
+		m.said = before
+		return err
+	}
+	setDrain(m)
 	b.publish(next)
 	return nil
 }

@@ -74,6 +74,9 @@ func (s *Slots) Begin() (slot Slot, err error) {
 	return
 }
 
+// draining reports whether Drain stands.
+func (s *Slots) draining() bool { return s.state.Load() == slotsDraining }
+
 // Drain lets the calls held go on and admits no new ones.
 func (s *Slots) Drain() { s.state.CompareAndSwap(slotsOpen, slotsDraining) }
 

@@ -54,13 +54,24 @@ func (b *Balancer) note(next *published) {
 
 // tell tells ObserveState what is queued, unless somebody does: they will find it.
 func (b *Balancer) tell(itself bool) {
+	if b.cfg.ObserveState == nil {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.telling {
 		return
 	}
-	b.telling, b.tellsItself = true, itself
-	defer func() { b.telling, b.tellsItself = false, false }()
+	b.telling = true
+	if itself {
+		b.outside = true
+	}
+	defer func() {
+		b.telling = false
+		if itself {
+			b.outside = false
+		}
+	}()
 	for len(b.untold) > 0 {
 		state := b.untold[0]
 		b.untold = b.untold[1:]

@@ -26,6 +26,7 @@ type jsonValue struct {
 	Admission *Admission `json:"admission,omitempty"`
 	Verdict   *Verdict   `json:"verdict,omitempty"`
 	Applied   *Applied   `json:"applied,omitempty"`
+	Stamped   *Stamped   `json:"stamped,omitempty"`
 	Sample    *Sample    `json:"sample,omitempty"`
 }
 
@@ -68,6 +69,8 @@ func wrap(value any) (v jsonValue, err error) {
 		v.Verdict = &value
 	case Applied:
 		v.Applied = &value
+	case Stamped:
+		v.Stamped = &value
 	case Sample:
 		v.Sample = &value
 	default:
@@ -90,6 +93,8 @@ func (v jsonValue) value() any {
 		return *v.Verdict
 	case v.Applied != nil:
 		return *v.Applied
+	case v.Stamped != nil:
+		return *v.Stamped
 	case v.Sample != nil:
 		return *v.Sample
 	default:

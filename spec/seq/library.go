@@ -280,6 +280,123 @@ func Quarantine(failures int) Spec {
 	})
 }
 
+// Stamped is a number and the instant it is told at.
+type Stamped struct{ Number, At int }
+
+// ProbingConfig are the settings of Probing: how long to wait while the condition
+// is 0 (unknown), 1 (healthy) or 2 (unhealthy), for how long a reservation is held,
+// and how many results in a row decide.
+type ProbingConfig struct {
+	Intervals       [3]int
+	Hold, Good, Bad int
+}
+
+type probing struct {
+	condition, good, bad int
+	issued               int  // how many reservations
+	running              bool // the last of them is out
+	since                int  // when it was reserved
+	probed               bool
+	ended                int    // when the last one ended, if probed
+	reservations         [8]int // the number of each, 0 for none
+}
+
+// settle ends a reservation that was held too long, and lets what lies in the
+// future of a clock that stepped back begin anew.
+func (p *probing) settle(cfg ProbingConfig, at int) {
+	if p.running {
+		p.since = min(p.since, at)
+		if at-p.since >= cfg.Hold {
+			p.running, p.probed, p.ended = false, true, p.since+cfg.Hold
+		}
+	}
+	if p.probed {
+		p.ended = min(p.ended, at)
+	}
+}
+
+// due is the time from an instant, at which it is settled, to the next reservation.
+func (p *probing) due(cfg ProbingConfig, at int) int {
+	switch interval := cfg.Intervals[p.condition]; {
+	case p.running:
+		return cfg.Hold + interval - (at - p.since)
+	case p.probed:
+		return max(0, interval-(at-p.ended))
+	}
+	return 0
+}
+
+// end ends a reservation and reports whether it was out.
+func (p *probing) end(cfg ProbingConfig, number, at int) bool {
+	p.settle(cfg, at)
+	if !p.running || p.reservations[number] != p.issued {
+		return false
+	}
+	p.running, p.probed, p.ended = false, true, at
+	return true
+}
+
+// decide counts one result.
+func (p *probing) decide(cfg ProbingConfig, failed bool) {
+	if failed {
+		p.good, p.bad = 0, p.bad+1
+	} else {
+		p.good, p.bad = p.good+1, 0
+	}
+	switch {
+	case p.good >= cfg.Good:
+		p.condition = 1
+	case p.bad >= cfg.Bad:
+		p.condition = 2
+	}
+}
+
+// Probing is a candidate that is probed by one reservation at a time. Reservations
+// have numbers under 8.
+//
+//	Reserve(Stamped) int   Complete(Verdict) bool   Cancel(Stamped) bool
+//	Force(Stamped)   Due(at) int   Condition() int
+//
+// Reserve and Due tell how long there is to wait, 0 if there is nothing to wait
+// for; Complete and Cancel whether the reservation was out. Force is told the
+// condition.
+func Probing(cfg ProbingConfig) Spec {
+	return Define(fmt.Sprintf("probing %v", cfg), probing{}, func(p probing, op Op) []probing {
+		switch op.Name {
+		case "Reserve":
+			a := op.Arg.(Stamped)
+			p.settle(cfg, a.At)
+			wait := p.due(cfg, a.At)
+			if wait == 0 {
+				p.issued++
+				p.running, p.since, p.reservations[a.Number] = true, a.At, p.issued
+			}
+			return One(op.Result == wait, p)
+		case "Complete":
+			v := op.Arg.(Verdict)
+			counts := p.end(cfg, v.Permit, v.At)
+			if counts {
+				p.decide(cfg, v.Failed)
+			}
+			return One(op.Result == counts, p)
+		case "Cancel":
+			a := op.Arg.(Stamped)
+			return One(op.Result == p.end(cfg, a.Number, a.At), p)
+		case "Force":
+			a := op.Arg.(Stamped)
+			p.settle(cfg, a.At)
+			p.condition, p.good, p.bad, p.running = a.Number, 0, 0, false
+			return []probing{p}
+		case "Due":
+			settled := p
+			settled.settle(cfg, op.Arg.(int))
+			return One(op.Result == settled.due(cfg, op.Arg.(int)), p)
+		default:
+			return One(op.Result == p.condition, p)
+		}
+	})
+}
+
 // Sample is the argument of an Observe or a Done: what a call took, and when it
 // ended. A Done names the call as well.
 type Sample struct {

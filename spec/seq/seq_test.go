@@ -125,6 +125,7 @@ func TestHistory_ComesBackFromJSON(t *testing.T) {
 		{Name: "Begin", Arg: 0, Result: seq.Draining},
 		{Name: "Draw", Result: uint64(1) << 63},
 		{Name: "Report", Arg: seq.Verdict{Permit: 1, At: 2, Failed: true}, Result: false},
+		{Name: "Reserve", Arg: seq.Stamped{Number: 1, At: 2}, Result: 0},
 		{Name: "Observe", Arg: seq.Sample{Call: 1, Took: 2, At: 3}},
 		{Name: "Upsert", Arg: 1, Result: seq.Applied{Effect: "inserted", Revision: 1}},
 	}

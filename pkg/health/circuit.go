@@ -1,0 +1,324 @@
+// Explorable.
+
+package health
+
+import (
+	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
+)
+
+// Circuit refuses calls to a candidate whose calls fail, and after a while lets a
+// few through as trials, to see whether it has recovered. Without it callers wait
+// for what is going to fail, and keep it from recovering.
+//
+// A circuit is closed, open or half-open. Each transition begins an epoch, and a
+// permit acts only on the epoch that issued it.
+//
+// Nothing happens by itself. An open circuit whose time is over is available, and
+// becomes half-open when a call asks for a permit; so a candidate without traffic
+// is tried by the first call that comes, and whoever builds Views asks Available
+// and sets a timer by NextChange. A circuit forced open is tried in the same way:
+// a candidate that must stay out has the Status Draining or Unavailable.
+//
+// A Circuit is made by NewCircuit; its zero value is not for use.
+//
+// # Contract
+//
+//   - A closed circuit gives a permit to every call.
+//   - The configured number of failures in a row opens a closed circuit; a success in between starts the count again.
+//   - A closed circuit with a window opens as soon as the window holds enough outcomes and at least the configured share of them are failures.
+//   - The window holds exactly the latest outcomes of its epoch, as many as configured.
+//   - An open circuit refuses until its time is over, and says for how long.
+//   - The first Acquire after that makes the circuit half-open and gets a permit.
+//   - A half-open circuit never has more permits out than configured.
+//   - The configured number of successful trials closes a half-open circuit; one that fails opens it again.
+//   - Each time open is between half of the whole and the whole of it, which doubles with each opening up to the longest; closing forgets that.
+//   - A permit of an earlier epoch changes nothing: neither its result nor its end counts.
+//   - A cancelled call gives its permit back and says nothing about the candidate.
+//   - Copies of a permit share one end; every later End is reported and changes nothing.
+//   - A trial that is held for MaxHold counts as cancelled from the next Acquire or End on; its own End is reported and changes nothing.
+//   - ForceOpen and ForceClose act at once in every mode and begin an epoch; a time open begins afresh, at its first length.
+//   - Available, NextChange and State change nothing.
+//   - Acquire gives a permit exactly when Available at that instant is true.
+//   - NextChange tells when Available becomes true by itself, and tells nothing exactly when it is true.
+//   - A clock that steps back costs at most one more time open, or one more hold.
+//   - The Observer gets the event of every transition once and in order, under no lock.
+//   - The Observer may use the circuit; an event that it causes arrives after it has returned.
+//   - A panic of the Observer reaches the caller, loses no other event and leaves no permit out.
+//
+// # Cost
+//
+// Acquire and End are O(1), or O(Trials) while the circuit is half-open, and
+// allocate nothing but the error of an open circuit. A transition allocates its
+// event if there is an Observer, and clears the window. A Circuit keeps as many
+// small tickets as permits were ever out at once, and one bit for each place in
+// its window.
+//
+// # Concurrency
+//
+// Every method is one critical section. Events are delivered after it, by a
+// caller that found nobody delivering; so when a method returns, its event may
+// still be on its way in another goroutine.
+type Circuit struct {
+	cfg   CircuitConfig
+	taken *CircuitError // made once, so that a half-open circuit refuses for free
+
+	mu syncx.Mutex
+	// Guarded by mu.
+	mode  CircuitMode
+	epoch uint64
+	// failures in a row, and the window: 0 and empty unless closed.
+	failures int
+	window   failureWindow
+	// rounds is how often the circuit opened since it was last closed.
+	rounds uint
+	since  time.Time     // when it opened, if it is open
+	wait   time.Duration // how long it stays so, if it is open
+	// trials are the permits that are out, and successes the trials that
+	// succeeded: none unless half-open.
+	trials    []*ticket
+	successes int
+	free      *ticket
+	events    []CircuitEvent // not yet taken for delivery
+	telling   bool           // somebody is delivering
+}
+
+// NewCircuit returns a closed Circuit, or a [poise.FieldError] of ErrOutOfRange.
+func NewCircuit(cfg CircuitConfig) (*Circuit, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Circuit{
+		cfg:    cfg,
+		taken:  &CircuitError{Err: ErrTrialsTaken},
+		window: newFailureWindow(cfg.Window),
+	}, nil
+}
+
+// Acquire returns a Permit for a call that begins at the instant now, or a
+// [CircuitError].
+func (c *Circuit) Acquire(now time.Time) (Permit, error) {
+	c.mu.Lock()
+	p, err := c.acquire(now)
+	untold := c.untold()
+	c.mu.Unlock()
+	if untold {
+		c.tellHolding(p, now)
+	}
+	return p, err
+}
+
+// tellHolding is tell for a caller who has not got its permit yet: should the
+// Observer panic, the permit goes back.
+func (c *Circuit) tellHolding(p Permit, now time.Time) {
+	returned := false
+	defer func() {
+		if !returned {
+			_ = c.End(p, poise.Cancelled, now) // without a permit there is none to end
+		}
+	}()
+	c.tell()
+	returned = true
+}
+
+// End tells what became of the call of a Permit, at the instant now. An error says
+// why it changed nothing: ErrPermitEnded, ErrPermitExpired, ErrPermitStale or
+// ErrPermitForeign. An outcome outside the enumeration counts as cancelled.
+func (c *Circuit) End(p Permit, outcome poise.Outcome, now time.Time) error {
+	c.mu.Lock()
+	err := c.end(p, outcome, now)
+	untold := c.untold()
+	c.mu.Unlock()
+	if untold {
+		c.tell()
+	}
+	return err
+}
+
+// ForceOpen opens the circuit at the instant now, for its first time open.
+func (c *Circuit) ForceOpen(now time.Time) {
+	c.mu.Lock()
+	c.rounds = 0
+	c.begin(Open, CauseForced, now)
+	c.mu.Unlock()
+	c.tell()
+}
+
+// ForceClose closes the circuit at the instant now.
+func (c *Circuit) ForceClose(now time.Time) {
+	c.mu.Lock()
+	c.begin(Closed, CauseForced, now)
+	c.mu.Unlock()
+	c.tell()
+}
+
+// acquire is Acquire. Requires mu.
+func (c *Circuit) acquire(now time.Time) (Permit, error) {
+	switch c.mode {
+	case Open:
+		if left := remaining(now.Sub(c.since), c.wait); left > 0 {
+			if now.Before(c.since) {
+				// The clock stepped back: waiting for the old instant takes longer.
+				c.since, left = now, c.wait
+			}
+			return Permit{}, &CircuitError{Err: ErrOpen, RetryAfter: left}
+		}
+		c.begin(HalfOpen, CauseTime, now)
+	case HalfOpen:
+		c.reclaim(now)
+		if len(c.trials) >= c.cfg.Trials {
+			return Permit{}, c.taken
+		}
+	}
+	t := c.free
+	if t == nil {
+		t = &ticket{of: c}
+	}
+	c.free, t.next = t.next, nil
+	if c.mode == HalfOpen {
+		t.since = now
+		c.trials = append(c.trials, t)
+	}
+	return Permit{ticket: t, number: t.number, epoch: c.epoch}, nil
+}
+
+// end is End. Requires mu.
+func (c *Circuit) end(p Permit, outcome poise.Outcome, now time.Time) error {
+	c.reclaim(now)
+	t := p.ticket
+	switch {
+	case t == nil || t.of != c:
+		return ErrPermitForeign
+	case t.number != p.number:
+		return ErrPermitEnded
+	case t.expired:
+		return ErrPermitExpired
+	}
+	t.number++
+	t.next, c.free = c.free, t
+	if p.epoch != c.epoch {
+		return ErrPermitStale
+	}
+	if c.mode == HalfOpen {
+		c.giveBack(t)
+	}
+	if outcome >= poise.Cancelled {
+		return nil
+	}
+	if c.mode == HalfOpen {
+		c.judge(outcome, now)
+	} else {
+		c.count(outcome, now)
+	}
+	return nil
+}
+
+// count takes the outcome of a call of a closed circuit. Requires mu.
+func (c *Circuit) count(outcome poise.Outcome, now time.Time) {
+	failed := outcome.IsFailure()
+	c.window.record(failed)
+	if failed {
+		c.failures++
+	} else {
+		c.failures = 0
+	}
+	switch {
+	case c.failures >= c.cfg.Failures:
+		c.begin(Open, CauseFailures, now)
+	case c.window.reached(c.cfg.FailurePercent, c.cfg.MinSamples):
+		c.begin(Open, CauseFailureRate, now)
+	}
+}
+
+// judge takes the outcome of a trial. Requires mu.
+func (c *Circuit) judge(outcome poise.Outcome, now time.Time) {
+	if outcome.IsFailure() {
+		c.begin(Open, CauseTrialFailed, now)
+		return
+	}
+	if c.successes++; c.successes >= c.cfg.Successes {
+		c.begin(Closed, CauseTrialsSucceeded, now)
+	}
+}
+
+// giveBack takes an ended trial from those that are out. Requires mu.
+func (c *Circuit) giveBack(t *ticket) {
+	for i, trial := range c.trials {
+		if trial == t {
+			last := len(c.trials) - 1
+			c.trials[i], c.trials[last] = c.trials[last], nil
+			c.trials = c.trials[:last]
+			return
+		}
+	}
+}
+
+// reclaim lets the trials that were held for too long count as cancelled. Requires
+// mu.
+func (c *Circuit) reclaim(now time.Time) {
+	kept := c.trials[:0]
+	for _, t := range c.trials {
+		if remaining(now.Sub(t.since), c.cfg.MaxHold) == 0 {
+			t.expired = true
+			continue
+		}
+		if now.Before(t.since) {
+			t.since = now // the clock stepped back, as in acquire
+		}
+		kept = append(kept, t)
+	}
+	clear(c.trials[len(kept):])
+	c.trials = kept
+}
+
+// begin makes a transition, and with it an epoch. Requires mu.
+func (c *Circuit) begin(to CircuitMode, cause CircuitCause, now time.Time) {
+	event := CircuitEvent{From: c.mode, To: to, Epoch: c.epoch + 1, Cause: cause, At: now}
+	c.mode = to
+	c.epoch++
+	c.failures, c.successes = 0, 0
+	c.window.clear()
+	clear(c.trials)
+	c.trials = c.trials[:0]
+	switch to {
+	case Closed:
+		c.rounds = 0
+	case Open:
+		whole := c.whole()
+		c.since = now
+		c.wait = whole - time.Duration(c.cfg.Chance.Below(uint64(whole/2)+1))
+		c.rounds++
+		event.OpenFor = c.wait
+	}
+	if c.cfg.Observer != nil {
+		c.events = append(c.events, event)
+	}
+}
+
+// whole returns the time open of this round, before jitter. Requires mu.
+func (c *Circuit) whole() time.Duration {
+	whole := c.cfg.OpenFor
+	for range c.rounds {
+		if whole > c.cfg.MaxOpenFor/2 {
+			return c.cfg.MaxOpenFor
+		}
+		whole *= 2
+	}
+	return whole
+}
+
+// remaining returns how much of a span is left, 0 if it is over. A span that began
+// a whole length or more in the future is over too: only a clock that stepped back
+// explains it, while a little less may be two callers who read the clock at once.
+func remaining(elapsed, span time.Duration) time.Duration {
+	if elapsed >= span || elapsed <= -span {
+		return 0
+	}
+	if elapsed < 0 && span > span-elapsed {
+		return 1<<63 - 1 // what is left exceeds a Duration
+	}
+	return span - elapsed
+}

@@ -1,0 +1,127 @@
+// Explorable.
+
+package health
+
+import "time"
+
+// CircuitMode is what a circuit does with calls.
+//
+// The zero value is Closed.
+type CircuitMode uint8
+
+const (
+	// Closed lets every call through.
+	Closed CircuitMode = iota
+	// Open lets no call through until its time is over.
+	Open
+	// HalfOpen lets a few calls through, to see whether they succeed.
+	HalfOpen
+)
+
+// String returns the mode in lower case.
+func (m CircuitMode) String() string {
+	switch m {
+	case Closed:
+		return "closed"
+	case Open:
+		return "open"
+	case HalfOpen:
+		return "half-open"
+	}
+	return "unknown mode"
+}
+
+// CircuitCause is why a circuit had a transition. It is a fixed enumeration, so it
+// can label a metric.
+type CircuitCause uint8
+
+const (
+	// CauseForced: ForceOpen or ForceClose.
+	CauseForced CircuitCause = iota
+	// CauseFailures: failures in a row.
+	CauseFailures
+	// CauseFailureRate: the share of failures in the window.
+	CauseFailureRate
+	// CauseTime: the time open is over, and a call asked for a permit.
+	CauseTime
+	// CauseTrialFailed: a trial failed.
+	CauseTrialFailed
+	// CauseTrialsSucceeded: enough trials succeeded.
+	CauseTrialsSucceeded
+)
+
+// String returns the cause in lower case.
+func (c CircuitCause) String() string {
+	switch c {
+	case CauseForced:
+		return "forced"
+	case CauseFailures:
+		return "failures in a row"
+	case CauseFailureRate:
+		return "failure rate"
+	case CauseTime:
+		return "time open is over"
+	case CauseTrialFailed:
+		return "trial failed"
+	case CauseTrialsSucceeded:
+		return "trials succeeded"
+	}
+	return "unknown cause"
+}
+
+// CircuitEvent is one transition of a Circuit.
+type CircuitEvent struct {
+	From, To CircuitMode
+	// Epoch is the number of the epoch that began.
+	Epoch uint64
+	Cause CircuitCause
+	// At is the instant that the call which caused it was given.
+	At time.Time
+	// OpenFor is how long the circuit stays open, jitter included, 0 unless To is
+	// Open.
+	OpenFor time.Duration
+}
+
+// untold reports whether an event waits and nobody delivers. Requires mu.
+func (c *Circuit) untold() bool { return len(c.events) > 0 && !c.telling }
+
+// tell delivers the events that wait, unless somebody does so already: there is one
+// at a time, so that they arrive in order, and it goes on until none is left.
+func (c *Circuit) tell() {
+	for {
+		event, ok := c.next()
+		if !ok {
+			return
+		}
+		c.observe(event)
+	}
+}
+
+// next makes the caller the one who delivers the first event that waits.
+func (c *Circuit) next() (event CircuitEvent, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.untold() {
+		return CircuitEvent{}, false
+	}
+	event = c.events[0]
+	c.events = c.events[1:]
+	c.telling = true
+	return event, true
+}
+
+// observe tells one event. Should the Observer panic, the events behind it are
+// delivered before the panic goes on.
+func (c *Circuit) observe(event CircuitEvent) {
+	returned := false
+	defer func() {
+		c.mu.Lock()
+		c.telling = false
+		c.mu.Unlock()
+		if !returned {
+			c.tell()
+		}
+	}()
+	c.cfg.Observer(event)
+	returned = true
+}
