@@ -1,5 +1,6 @@
 // Command ci runs the layers of verification, records what they showed and
-// renders the record. The Makefile is its only user; see README.md.
+// renders the record. The Makefile is its only user but for "performance", which
+// renews tables of a document; see README.md.
 //
 // It has no opinion of its own about the code: a layer asks the go command or a
 // tool, and this program reads the answer, counts it and refuses to call nothing
@@ -29,7 +30,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: go run ./ci setup | verify | report | layer NAME…, in the root of the module")
+var errUsage = errors.New("usage: go run ./ci setup | verify | report | performance | layer NAME…, in the root of the module")
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 || (len(args) > 1) != (args[0] == "layer") {
@@ -59,6 +60,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return verify(ctx, w, thisHost(out), layers, out)
 	case "report":
 		return writeReport(root)
+	case "performance":
+		return renewPerformance(ctx, w, out)
 	case "layer":
 		return some(ctx, w, args[1:], out)
 	default:

@@ -51,7 +51,14 @@ func (h FNV) Uint64(v uint64) FNV {
 func (h FNV) Key(k Key) FNV {
 	switch k.kind {
 	case keyString:
-		return h.String(k.text)
+		s, i := k.text, 0
+		for ; i < len(s)-3; i += 4 { // so there is less to do beside the products
+			h = (h ^ FNV(s[i])) * fnvPrime
+			h = (h ^ FNV(s[i+1])) * fnvPrime
+			h = (h ^ FNV(s[i+2])) * fnvPrime
+			h = (h ^ FNV(s[i+3])) * fnvPrime
+		}
+		return h.String(s[i:])
 	case keyBytes:
 		return h.Uint64(uint64(len(k.text))).Raw(k.text)
 	case keyUint64:

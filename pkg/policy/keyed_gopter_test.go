@@ -84,5 +84,34 @@ func TestKeyedPolicies_Algebra_Law(t *testing.T) {
 				p, q := keyedKinds["WeightedRendezvous"](t, keyedConfig{}), poise.Query{Key: poise.Uint64Key(key)}
 				return open(t, p, members(set, unlike)).identity(q) == open(t, p, members(set, scaled)).identity(q)
 			}, gen.UInt64(), gen.UInt8(), sets))
+		owner := func(name string, key uint64, samples []poise.Sample) string {
+			return open(t, keyedKinds[name](t, keyedConfig{small: true}), samples).identity(poise.Query{Key: poise.Uint64Key(key)})
+		}
+		laws.Property("WeightedRendezvous: over equal weights the owner is that of Rendezvous", prop.ForAll(
+			func(key uint64, weight uint32, set []bool) bool {
+				equal := []poise.Weight{weightOf(t, max(weight, 1))}
+				return owner("WeightedRendezvous", key, members(set, equal)) == owner("Rendezvous", key, members(set, ones))
+			}, gen.UInt64(), gen.UInt32(), sets))
+		laws.Property("WeightedRendezvous: more weight moves a key to whom has it, or nowhere", prop.ForAll(
+			func(key uint64, whom int, more uint32, set []bool) bool {
+				samples := members(set, unlike)
+				if len(samples) == 0 {
+					return true
+				}
+				whom %= len(samples)
+				before := owner("WeightedRendezvous", key, samples)
+				samples[whom].Weight = weightOf(t, samples[whom].Weight.Value()+more)
+				after := owner("WeightedRendezvous", key, samples)
+				return after == before || after == samples[whom].ID
+			}, gen.UInt64(), gen.IntRange(0, 9), gen.UInt32Range(0, 1<<20), sets))
+		laws.Property("BoundedLoadRendezvous: without load the owner is that of WeightedRendezvous", prop.ForAll(
+			func(key uint64, set []bool) bool {
+				samples := members(set, unlike)
+				return owner("BoundedLoadRendezvous", key, samples) == owner("WeightedRendezvous", key, samples)
+			}, gen.UInt64(), sets))
+		laws.Property("Maglev: the weights change no owner", prop.ForAll(
+			func(key uint64, set []bool) bool {
+				return owner("Maglev", key, members(set, unlike)) == owner("Maglev", key, members(set, ones))
+			}, gen.UInt64(), sets))
 	})
 }

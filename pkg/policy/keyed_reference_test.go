@@ -278,3 +278,42 @@ func TestKeyedPolicies_AgedIsAsFresh(t *testing.T) {
 		}
 	}
 }
+
+// Scopes that keep keyed policies from View to View choose as if they were new,
+// whatever came and went: the scope by key, and the member by key.
+func TestTopology_AgedIsAsFresh(t *testing.T) {
+	for _, name := range kindNames {
+		cfg := policy.TopologyConfig{ByKey: true, Seed: 3, Endpoint: func(uint64) (poise.Policy, error) {
+			return keyedKinds[name](t, keyedConfig{small: true}), nil
+		}}
+		for topology, fresh := range map[string]func() poise.Policy{
+			"Priority": func() poise.Policy { return newPriority(t, cfg) },
+			"Locality": func() poise.Policy { return newLocality(t, cfg) },
+		} {
+			aged, scopes := fresh(), map[poise.ScopeChoice]bool{}
+			for step := range 12 {
+				samples := generation(t, step, 40)
+				for i := range samples {
+					samples[i].Priority = uint32(samples[i].ID[len("backend-0")]-'0') % 2
+					samples[i].Locality = samples[i].ID[len(samples[i].ID)-1:]
+					if samples[i].Priority == 0 && (i+step)%2 == 0 { // so that the next takes some
+						samples[i].Status = poise.Unavailable
+					}
+				}
+				old, anew := open(t, aged, samples), open(t, fresh(), samples)
+				for k := range 100 {
+					q := keyN("key", k)
+					if got, want := old.identity(q), anew.identity(q); got != want {
+						t.Fatalf("%s over %s, step %d: key %d goes to %s, afresh to %s", topology, name, step, k, got, want)
+					}
+					q.Why = new(poise.Decision)
+					_ = old.identity(q)
+					scopes[q.Why.Scope] = true
+				}
+			}
+			if len(scopes) < 2 {
+				t.Errorf("%s over %s: only the scopes %v were chosen", topology, name, scopes)
+			}
+		}
+	}
+}

@@ -146,8 +146,13 @@ func (p *maglevPicker) Pick(q poise.Query) (poise.Selection, error) {
 	if !plain(&q) || q.Key.IsZero() || len(p.owners) == 0 {
 		return p.pickSlow(&q)
 	}
-	slot := p.table.slot(p.custom.request(domainMaglevRequest, q.Key))
-	return p.owners[p.table.slots[slot]], nil
+	var hash uint64
+	if p.custom == nil { // as request has it, a call less
+		hash = poise.Mix64(uint64(poise.FNVBasis.Byte(domainMaglevRequest).Key(q.Key)))
+	} else {
+		hash = p.custom.request(domainMaglevRequest, q.Key)
+	}
+	return p.owners[p.table.slots[p.table.slot(hash)]], nil
 }
 
 // pickSlow walks on over the tried and explains.
