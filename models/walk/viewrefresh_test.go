@@ -269,6 +269,7 @@ func mayRefresh(_, state replay.Record, name string, args replay.Record) bool {
 func checkRefresh(g *replay.Graph, c carrier, spoil func(*replay.Graph, *replay.StepMapping[*refresher])) []error {
 	var d *driver
 	m := viewRefreshMapping(c, func() *driver { return d })
+	m.Enough = 50
 	spoil(g, &m)
 	_, problems := m.Check(g, func() replay.Stepper {
 		d = newPlacedDriver(viewRefreshPlaces)

@@ -54,6 +54,8 @@ type StepMapping[S any] struct {
 	Busy func(state Record) []string
 	// Hidden are variables that are not compared.
 	Hidden []Exempt
+	// Enough is how many problems end a walk; 0: it goes on to the last edge.
+	Enough int
 }
 
 // WalkSteps makes every edge of the graph on the real type, after a shortest path
@@ -71,9 +73,6 @@ func WalkSteps[S any](t testing.TB, g *Graph, m StepMapping[S], stepper func() S
 	return counts
 }
 
-// enough problems end a walk: more of them say nothing new.
-const enough = 500
-
 // Check is WalkSteps without a test.
 func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error) {
 	counts := Walked{States: len(g.States), Edges: len(g.Edges)}
@@ -88,7 +87,7 @@ func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error
 	used := map[string]bool{}
 	problems := m.close(g, by)
 	for i := range g.Edges {
-		if len(problems) >= enough {
+		if m.Enough > 0 && len(problems) >= m.Enough {
 			return counts, problems
 		}
 		if by[g.Edges[i].From] == -2 {
