@@ -13,6 +13,7 @@
 \* Left out: joining and leaving members, which Lives has, Close, retries, load, ObserveState,
 \* why a policy takes one eligible member and not another, and the ward, which Ward has:
 \* MaxAside is 100. A policy that keeps no table makes one for each View.
+\* Drawn: lock, stage.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members; they are numbered in the order of the list
