@@ -82,7 +82,8 @@ func edges(n int) string {
 // many reports whether a text joins several.
 func many(text string) bool { return strings.Contains(text, " and ") }
 
-// room returns what the arcs need above and below the boxes.
+// room returns what the arcs need above and below the boxes, and sees to what they
+// need beside them.
 func (p *picture) room(d *record.Drawing) (above, below float64) {
 	for _, e := range d.Edges {
 		if e.From >= len(d.States) || e.To >= len(d.States) {
@@ -93,6 +94,8 @@ func (p *picture) room(d *record.Drawing) (above, below float64) {
 			above = max(above, reach(by))
 		case by < 0:
 			below = max(below, reach(by))
+		case by == 0:
+			p.Width = columnGap / 2 // beside the last column; place adds to it
 		}
 	}
 	return above, below
@@ -113,7 +116,7 @@ func (p *picture) place(d *record.Drawing, above float64) {
 		rows[s.Depth]++
 		widths[s.Depth] = max(widths[s.Depth], float64(max(len([]rune(s.Name)), len(holds(s))))*boxChar+2*boxPad)
 	}
-	tallest := 0
+	beside, tallest := p.Width, 0
 	for _, n := range rows {
 		tallest = max(tallest, n)
 	}
@@ -126,7 +129,7 @@ func (p *picture) place(d *record.Drawing, above float64) {
 		y := edge + above + (float64(put[s.Depth])+float64(tallest-rows[s.Depth])/2)*(boxHeight+rowGap)
 		put[s.Depth]++
 		p.Boxes = append(p.Boxes, box{x, y, widths[s.Depth], s.Name, holds(s)})
-		p.Width = max(p.Width, x+widths[s.Depth]+edge)
+		p.Width = max(p.Width, x+widths[s.Depth]+beside+edge)
 	}
 	p.Height = 2*edge + above + float64(tallest)*(boxHeight+rowGap) - rowGap
 }

@@ -29,6 +29,9 @@ func TestPicture_PutsLaterStatesToTheRightAndNoneOnAnother(t *testing.T) {
 	if !(p.Boxes[0].right() < p.Boxes[1].X && p.Boxes[1].X == p.Boxes[2].X && p.Boxes[2].right() < p.Boxes[3].X) {
 		t.Errorf("the columns are not the depths: %+v", p.Boxes)
 	}
+	if at := p.Boxes[3].right(); p.Width < at+columnGap/2 {
+		t.Errorf("beside the last column at %v there is no room for an edge within it: %v", at, p.Width)
+	}
 	wrong := latch()
 	wrong.Drawing.Edges[0].To = 9
 	if got := drawn(wrong); len(got.Lines) != 4 {
