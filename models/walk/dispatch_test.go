@@ -245,6 +245,7 @@ func dispatchMapping(driver func() *driver) replay.StepMapping[*dispatcher] {
 				d.answers = args["arg"].Str()
 			}
 		},
+		Wander: 2000,
 		Ways: func(_, state replay.Record, by string) int {
 			switch state["pc"].Fields()[by].Str() {
 			case "pick":
@@ -432,7 +433,7 @@ func TestDispatch_FindsPlantedFaults(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var d *driver
 				g, m := replay.Load(t, "../../spec/tla/dispatch/Dispatch.graph"), dispatchMapping(func() *driver { return d })
-				m.Enough = 50
+				m.Enough, m.Wander = 50, 0
 				c.spoil(g, &m)
 				_, problems := m.Check(g, func() replay.Stepper {
 					d = newPlacedDriver(dispatchPlaces)
