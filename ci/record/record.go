@@ -103,6 +103,31 @@ type Spec struct {
 	GraphStates int    `json:"graph_states"`
 	GraphEdges  int    `json:"graph_edges"`
 	Walked      int    `json:"walked"`
+	// Drawing is the graph as the report draws it; nil if it does not.
+	Drawing *Drawing `json:"drawing,omitempty"`
+}
+
+// Drawing is a graph whose states are told apart by some variables alone.
+type Drawing struct {
+	By     []string     `json:"by"`
+	States []DrawnState `json:"states"`
+	Edges  []DrawnEdge  `json:"edges"`
+}
+
+// DrawnState stands for all states with the same values of these variables.
+type DrawnState struct {
+	Name   string `json:"name"`
+	Depth  int    `json:"depth"`  // steps from the beginning
+	States int    `json:"states"` // that it stands for
+	Stays  int    `json:"stays"`  // edges that do not leave it
+}
+
+// DrawnEdge stands for all edges from one drawn state to another.
+type DrawnEdge struct {
+	From    int      `json:"from"`
+	To      int      `json:"to"`
+	Actions []string `json:"actions"`
+	Edges   int      `json:"edges"` // that it stands for
 }
 
 // Timing holds whatever varies between two runs of one commit.

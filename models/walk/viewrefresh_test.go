@@ -148,7 +148,8 @@ func viewRefreshMapping(c carrier, driver func() *driver) replay.StepMapping[*re
 			r.refuses = args["op"].Str() == "PrepareRefused"
 			r.fails = args["op"].Str() == "EndSetsAside"
 		},
-		Ways: refreshWays,
+		Wander: 500,
+		Ways:   refreshWays,
 		Within: map[string]func(*refresher) any{
 			"Prepare": func(r *refresher) any {
 				return map[bool]string{true: "carried", false: "made"}[r.was]
@@ -166,6 +167,7 @@ func viewRefreshMapping(c carrier, driver func() *driver) replay.StepMapping[*re
 		},
 		Hidden: []replay.Exempt{
 			{Name: "again", Why: "a local variable of refresh shows in whether the timer is set"},
+			{Name: "due", Why: "an argument of refresh, an instant, shows in who comes back"},
 			{Name: "view", Why: "what is sampled so far shows in what is published"},
 			{Name: "target", Why: "the arguments of SetStatus show in what it changes"},
 			{Name: "has", Why: "a local variable of pick shows in whom it picks"},
@@ -269,6 +271,7 @@ func mayRefresh(_, state replay.Record, name string, args replay.Record) bool {
 func checkRefresh(g *replay.Graph, c carrier, spoil func(*replay.Graph, *replay.StepMapping[*refresher])) []error {
 	var d *driver
 	m := viewRefreshMapping(c, func() *driver { return d })
+	m.Enough, m.Wander = 50, 0
 	spoil(g, &m)
 	_, problems := m.Check(g, func() replay.Stepper {
 		d = newPlacedDriver(viewRefreshPlaces)

@@ -207,6 +207,11 @@ func (l *lives) project() map[string]any {
 		at = append(at, replay.Field(m, "Endpoint").(*servant).number)
 		life = append(life, state.Incarnation)
 		listed, said = append(listed, word(replay.Field(m, "Status"))), append(said, word(replay.Field(m, "said")))
+		drains := replay.Of(listed[i]) == `"draining"` || replay.Of(said[i]) == `"draining"`
+		slots := replay.Field(replay.Field(replay.Field(m, "life"), "slots"), "state")
+		if (slots != uint32(0)) != drains {
+			held["the slots of "+id] = slots
+		}
 		if int(state.InFlight) != load[int(state.Incarnation)] {
 			held["the load of "+id] = state.InFlight
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -54,6 +55,11 @@ type StepMapping[S any] struct {
 	Busy func(state Record) []string
 	// Hidden are variables that are not compared.
 	Hidden []Exempt
+	// Wander is how many walks at random come after those to every edge. What the type
+	// remembers and the specification forgets shows on longer ways than the shortest.
+	Wander int
+	// Enough is how many problems end a walk; 0: it goes on to the last edge.
+	Enough int
 }
 
 // WalkSteps makes every edge of the graph on the real type, after a shortest path
@@ -71,9 +77,6 @@ func WalkSteps[S any](t testing.TB, g *Graph, m StepMapping[S], stepper func() S
 	return counts
 }
 
-// enough problems end a walk: more of them say nothing new.
-const enough = 500
-
 // Check is WalkSteps without a test.
 func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error) {
 	counts := Walked{States: len(g.States), Edges: len(g.Edges)}
@@ -88,18 +91,24 @@ func (m StepMapping[S]) Check(g *Graph, stepper func() Stepper) (Walked, []error
 	used := map[string]bool{}
 	problems := m.close(g, by)
 	for i := range g.Edges {
-		if len(problems) >= enough {
+		if m.Enough > 0 && len(problems) >= m.Enough {
 			return counts, problems
 		}
 		if by[g.Edges[i].From] == -2 {
 			problems = append(problems, fmt.Errorf("%s: no path leads to state %d", g.Spec, g.Edges[i].From))
 			continue
 		}
-		if err := m.walk(g, by, i, stepper(), used); err != nil {
+		if err := m.walk(g, leading(g, by, i), stepper(), used); err != nil {
 			problems = append(problems, err)
 			continue
 		}
 		counts.Covered++
+	}
+	out := g.outgoing()
+	for i := range m.Wander {
+		if err := m.walk(g, wandering(g, out, uint64(i)), stepper(), used); err != nil {
+			problems = append(problems, err)
+		}
 	}
 	return counts, append(problems, m.unused(g, used)...)
 }
@@ -120,27 +129,44 @@ func (m StepMapping[S]) unused(g *Graph, used map[string]bool) (problems []error
 	return problems
 }
 
-// walk makes one edge on a fresh object. Only the last step is compared: the
-// steps before are edges too.
-func (m StepMapping[S]) walk(g *Graph, by []int, edge int, run Stepper, used map[string]bool) error {
-	defer run.Close()
+// leading returns a shortest path that ends with the edge.
+func leading(g *Graph, by []int, edge int) []int {
 	path := []int{edge}
-	state := g.Edges[edge].From
-	for by[state] >= 0 {
+	for state := g.Edges[edge].From; by[state] >= 0; state = g.Edges[by[state]].From {
 		path = append(path, by[state])
-		state = g.Edges[by[state]].From
 	}
 	slices.Reverse(path)
+	return path
+}
+
+// wandering returns a path that chance chooses, to where nothing leads on, or as
+// long as the longest call.
+func wandering(g *Graph, out [][]int, seed uint64) (path []int) {
+	chance := rand.New(rand.NewPCG(seed, 0))
+	state := g.Initial[chance.IntN(len(g.Initial))]
+	for len(path) < longest && len(out[state]) > 0 {
+		e := out[state][chance.IntN(len(out[state]))]
+		path, state = append(path, e), g.Edges[e].To
+	}
+	return path
+}
+
+// walk makes a path on a fresh object. Every result is compared, and the state at
+// the end: those before are the ends of other paths.
+func (m StepMapping[S]) walk(g *Graph, path []int, run Stepper, used map[string]bool) error {
+	defer run.Close()
+	state, end := g.Edges[path[0]].From, g.Edges[path[len(path)-1]].To
 	s, err := m.New(g.Constants, g.States[state])
 	if err != nil {
 		return fmt.Errorf("%s: New: %w", g.Spec, err)
 	}
-	for _, e := range path {
+	for i, e := range path {
 		if err = m.step(g, s, g.Edges[e], run, used); err != nil {
+			path = path[:i+1]
 			break
 		}
 	}
-	if to := g.States[g.Edges[edge].To]; err == nil {
+	if to := g.States[end]; err == nil {
 		err = errors.Join(compare(m.Project(s), to, m.Hidden, used), m.waits(g, to, run))
 	}
 	if err == nil {

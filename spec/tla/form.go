@@ -176,6 +176,10 @@ func (f *former) graph(m module) {
 		f.fail(file, 1, "%v", err)
 	case g.Spec != m.name || g.Source != f.source(m.name):
 		f.fail(file, 2, "the graph was made from another text of %s; run make tla-graphs", m.name)
+	default:
+		if _, err := m.draw(g); err != nil {
+			f.fail(m.path, 1, "%v", err)
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func withGraph(t *testing.T, files fstest.MapFS) fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &replay.Graph{Spec: "Switch", Source: tree.source("Switch")}
+	g := &replay.Graph{Spec: "Switch", Source: tree.source("Switch"), States: []replay.Record{{"on": replay.Of(false)}}, Initial: []int{0}}
 	files["switch/Switch.graph"] = &fstest.MapFile{Data: []byte(g.String())}
 	tree.graphs["switch/Switch.graph"] = g.String()
 	text, err := withTable(tree.readme, tree.table())
@@ -178,6 +178,8 @@ func TestForm_ReportsEveryFaultWithFileAndLine(t *testing.T) {
 			"switch/Switch_Dump.cfg:1: a property adds edges to the dumped graph"},
 		{"an action without its Go line", swap(module, `\* Go: (*Switch).Flip, at once.`, ""),
 			`switch/Switch.tla:9: Flip has no line "\* Go:`},
+		{"a drawing by a variable that there is not", swap(module, `\* Models: a switch.`, "\\* Models: a switch.\n\\* Drawn: colour."),
+			"switch/Switch.tla:1: Switch: there is no variable colour"},
 		{"an action that speaks by an operator, without its line", swap(module, "\\* World: the fuse blows.\nBlow == ", "Blow == Blows\n\nBlows == "),
 			`switch/Switch.tla:12: Blow has no line "\* Go:`},
 		{"an action of a method that is gone", swap("pkg/switch.go", "Flip", "Toggle"),

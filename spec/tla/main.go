@@ -148,6 +148,8 @@ type described struct {
 	Witnesses   int    `json:"witnesses"`
 	GraphStates int    `json:"graph_states"`
 	GraphEdges  int    `json:"graph_edges"`
+	// Drawing is nil where the header says nothing of one.
+	Drawing *drawing `json:"drawing,omitempty"`
 }
 
 type failure struct {
@@ -205,6 +207,7 @@ func (t *tree) describe(name string) described {
 	d := described{Name: name}
 	if g, err := replay.Parse(t.graphs[t.graphFile(name)]); err == nil {
 		d.GraphStates, d.GraphEdges = len(g.States), len(g.Edges)
+		d.Drawing, _ = t.modules[name].draw(g) // its form was checked
 	}
 	return d
 }

@@ -11,6 +11,7 @@
 \* Left out: time and the steps of a refresh, which ViewRefresh has; request
 \* bodies; Config.Admissions, which is more than there are members here; and the
 \* ward, which Ward has: MaxAside is 100. One failure sets an endpoint aside.
+\* Drawn: pc.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members

@@ -4,6 +4,7 @@
 \* Grain: one action is one atomic operation, or a call that needs none.
 \* Left out: Load and Unit, which read the counter as Current does; a caller that
 \* holds several leases.
+\* Drawn: limit, used.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS Callers, \* goroutines; each has a variable for one lease

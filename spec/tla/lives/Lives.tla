@@ -9,6 +9,7 @@
 \* one swap; ViewRefresh has the steps, Dispatch those of a call, Slots those of draining.
 \* Left out: weights, limits and places, load, quarantines, Unavailable, Close, and lists
 \* that are refused for another reason than an Endpoint that belongs to somebody else.
+\* Drawn: at.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,         \* identities

@@ -5,6 +5,7 @@
 \* Left out: QuarantineConfig.Off, and the ward with the end of a removed endpoint,
 \* which Ward has. Time is what has passed since the endpoint was
 \* set aside, in ticks; the clock stands still while it does not matter.
+\* Drawn: aside, failures.
 EXTENDS Integers, FiniteSets
 
 CONSTANTS Calls,      \* permits that may be out at once

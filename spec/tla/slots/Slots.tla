@@ -4,6 +4,7 @@
 \* Grain: one action is one atomic operation; taking and giving back a lease are
 \* one action each, because InFlight shows that they are atomic.
 \* Left out: two Releases of one Slot at once, which the lease decides.
+\* Drawn: state, used.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS Callers, \* goroutines; each may call anything, and holds one slot at most

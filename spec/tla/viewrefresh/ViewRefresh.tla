@@ -13,6 +13,7 @@
 \* Left out: joining and leaving members, which Lives has, Close, retries, load, ObserveState,
 \* why a policy takes one eligible member and not another, and the ward, which Ward has:
 \* MaxAside is 100. A policy that keeps no table makes one for each View.
+\* Drawn: lock, stage.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS N,        \* members; they are numbered in the order of the list
@@ -35,6 +36,7 @@ VARIABLES aside,   \* per member: set aside by its quarantine
           kick,    \* the event kick is fired
           timer,   \* the timer that pokes is set
           again,   \* what the refresh under way will set it for: it met a member that stays aside
+          due,     \* per member: its time aside was over at the instant of the look under way
           control, \* the control loop: waiting, woken, working with the lock held, or between two looks
           lock,    \* who holds mu: "", "control" or "operator"
           stage,   \* what the holder of mu does next
@@ -50,7 +52,7 @@ VARIABLES aside,   \* per member: set aside by its quarantine
           last     \* the last step: operation, who, which member, result
 
 facts == <<aside, over, status, open>>
-loop == <<kick, timer, again, control>>
+loop == <<kick, timer, again, due, control>>
 work == <<lock, stage, next, view, target>>
 calls == <<pc, has, choice, stale>>
 vars == <<facts, table, current, loop, work, calls, budget, barred, last>>
@@ -59,7 +61,7 @@ Drained(m, s) == s = "draining" /\ Bug # "DrainsInName"
 Truth == [m \in Members |-> ~aside[m] /\ status[m] = "ready"]
 Nothing == [m \in Members |-> FALSE]
 
-TypeOK == /\ {aside, over, open, table, current, view} \subseteq [Members -> BOOLEAN]
+TypeOK == /\ {aside, over, open, table, current, view, due} \subseteq [Members -> BOOLEAN]
           /\ status \in [Members -> {"ready", "draining"}]
           /\ kick \in BOOLEAN /\ timer \in BOOLEAN /\ again \in BOOLEAN
           /\ control \in {"waiting", "woken", "working", "between"}
@@ -79,7 +81,7 @@ Init == /\ aside = Nothing /\ over = Nothing
         /\ status = [m \in Members |-> "ready"]
         /\ open = [m \in Members |-> TRUE]
         /\ table = Truth /\ current = Truth
-        /\ kick = FALSE /\ timer = FALSE /\ again = FALSE /\ control = "waiting"
+        /\ kick = FALSE /\ timer = FALSE /\ again = FALSE /\ due = Nothing /\ control = "waiting"
         /\ lock = "" /\ stage = "" /\ next = 1 /\ view = Nothing
         /\ target = [member |-> 0, status |-> ""]
         /\ pc = [c \in Callers |-> "idle"]
@@ -98,11 +100,12 @@ Advance(then) == IF next < N THEN next' = next + 1 /\ stage' = stage
 Unlock == /\ lock' = "" /\ stage' = "" /\ next' = 1 /\ view' = Nothing
           /\ target' = [member |-> 0, status |-> ""]
 
-\* Go: (*Balancer).control, which a poke wakes.
+\* Go: (*Balancer).control, which a poke wakes, and which notes the instant.
 ControlWake == /\ control = "waiting"
                /\ kick
                /\ kick' = FALSE
                /\ control' = "woken"
+               /\ due' = over
                /\ Say("ControlWake", "control", 0, "")
                /\ UNCHANGED <<facts, table, current, timer, again, work, calls, budget, barred>>
 
@@ -112,13 +115,14 @@ ComeBackLock == /\ control = "woken"
                 /\ control' = "working"
                 /\ lock' = "control" /\ stage' = "return"
                 /\ Say("ComeBackLock", "control", 0, "")
-                /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
+                /\ UNCHANGED <<facts, table, current, kick, timer, again, due, next, view, target, calls, budget, barred>>
 
 \* Go: (*Balancer).comeBack, the return of one member. A member that stays aside
 \* will set the timer. The lock is free after the last one.
 ComeBack == /\ stage = "return"
-            /\ aside' = [aside EXCEPT ![next] = @ /\ ~over[next]]
-            /\ over' = [over EXCEPT ![next] = FALSE]
+            /\ aside' = [aside EXCEPT ![next] = @ /\ ~due[next]]
+            /\ over' = [over EXCEPT ![next] = @ /\ ~due[next]]
+            /\ due' = [due EXCEPT ![next] = FALSE]
             /\ again' = (again \/ aside'[next])
             /\ Advance("")
             /\ IF next < N THEN UNCHANGED <<lock, control>> ELSE lock' = "" /\ control' = "between"
@@ -131,7 +135,7 @@ RepublishLock == /\ control = "between"
                  /\ control' = "working"
                  /\ lock' = "control" /\ stage' = "sample"
                  /\ Say("RepublishLock", "control", 0, "")
-                 /\ UNCHANGED <<facts, table, current, kick, timer, again, next, view, target, calls, budget, barred>>
+                 /\ UNCHANGED <<facts, table, current, kick, timer, again, due, next, view, target, calls, budget, barred>>
 
 \* Go: (*member).Sample, of one member.
 Sample == /\ stage = "sample"
@@ -161,7 +165,7 @@ PrepareRefused == /\ stage = "prepare"
                   /\ again' = (lock = "operator" /\ again)
                   /\ status' = IF lock = "control" \/ Bug = "KeepsTheRefused" THEN status
                                ELSE [status EXCEPT ![target.member] = target.status]
-                  /\ UNCHANGED <<aside, over, open, table, kick, calls, barred>>
+                  /\ UNCHANGED <<aside, over, open, table, kick, due, calls, barred>>
 
 \* Go: (*Balancer).republish, the store that publishes. The timer is set after it.
 RepublishPublish == /\ stage = "publish" /\ lock = "control"
@@ -170,7 +174,7 @@ RepublishPublish == /\ stage = "publish" /\ lock = "control"
                     /\ control' = "waiting"
                     /\ Unlock
                     /\ Say("RepublishPublish", "control", 0, "published")
-                    /\ UNCHANGED <<facts, table, kick, calls, budget, barred>>
+                    /\ UNCHANGED <<facts, table, kick, due, calls, budget, barred>>
 
 \* Go: (*Balancer).SetStatus, the lock.
 SetStatusLock(m, s) == /\ lock = ""
@@ -276,7 +280,7 @@ Poke(c) == /\ pc[c] = "poke"
            /\ kick' = (kick \/ Bug # "PokesNobody")
            /\ Ends(c)
            /\ Say("Poke", c, choice[c], "")
-           /\ UNCHANGED <<facts, table, current, timer, again, control, work, budget>>
+           /\ UNCHANGED <<facts, table, current, timer, again, due, control, work, budget>>
 
 \* World: the time aside of a member is over.
 TimeOver(m) == /\ aside[m] /\ ~over[m]
@@ -289,7 +293,7 @@ TimerRings == /\ timer
               /\ timer' = FALSE
               /\ kick' = TRUE
               /\ Say("TimerRings", "", 0, "")
-              /\ UNCHANGED <<facts, table, current, again, control, work, calls, budget, barred>>
+              /\ UNCHANGED <<facts, table, current, again, due, control, work, calls, budget, barred>>
 
 Next == \/ ControlWake
         \/ ComeBackLock

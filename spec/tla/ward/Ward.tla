@@ -7,6 +7,7 @@
 \* Left out: QuarantineConfig.Off; time and successes, which Quarantine has: whoever
 \* asks for the return here asks when the time is over. The release of those beyond the bound, which
 \* needs a Balancer.
+\* Drawn: size, inside.
 EXTENDS Naturals, FiniteSets
 
 CONSTANTS Endpoints, \* those in the group; each has one call at a time
