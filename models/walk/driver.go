@@ -22,6 +22,7 @@ type driver struct {
 	current *task
 	places  []place
 	spawned string // the name of the next goroutine that the code starts; "" allows none
+	outcome int    // of an operation that may have several
 }
 
 type task struct {
@@ -31,6 +32,7 @@ type task struct {
 
 	op     poise.SyncOp // the pending one
 	gate   poise.SyncGate
+	ctx    context.Context // whose end opens the gate too; nil for none
 	at     string          // the place where the call has stopped; "" for none
 	inside []string        // functions that the pending operation is in, if there are places
 	passed map[string]bool // those that the operations of the last step were in
@@ -84,7 +86,8 @@ func (d *driver) Step(name string) error {
 // Waits implements replay.Stepper.
 func (d *driver) Waits(name string) bool {
 	t := d.tasks[name]
-	return t != nil && !t.ended && t.gate != nil && !t.gate.Open(t.op)
+	return t != nil && !t.ended && t.gate != nil && !t.gate.Open(t.op) &&
+		(t.ctx == nil || t.ctx.Err() == nil)
 }
 
 func (d *driver) run(t *task) {
@@ -120,17 +123,17 @@ func (d *driver) Close() {
 }
 
 // pause stops the running call before an operation.
-func (d *driver) pause(op poise.SyncOp, gate poise.SyncGate) {
+func (d *driver) pause(op poise.SyncOp, gate poise.SyncGate, ctx context.Context) {
 	t := d.current
 	if t == nil {
 		return // the walk itself looks at the state
 	}
-	t.op, t.gate, t.at = op, gate, ""
+	t.op, t.gate, t.ctx, t.at = op, gate, ctx, ""
 	if d.places != nil {
 		t.at = d.place(t, op)
 	}
 	d.stop(t)
-	t.gate = nil
+	t.gate, t.ctx = nil, nil
 }
 
 // stop gives the floor back until the next step.
@@ -143,17 +146,19 @@ func (d *driver) stop(t *task) {
 // explorer is the driver as the hooked types see it.
 type explorer struct{ *driver }
 
-func (e explorer) Step(op poise.SyncOp, _ unsafe.Pointer) { e.pause(op, nil) }
+func (e explorer) Step(op poise.SyncOp, _ unsafe.Pointer) { e.pause(op, nil, nil) }
 
-func (e explorer) Wait(op poise.SyncOp, _ unsafe.Pointer, gate poise.SyncGate) { e.pause(op, gate) }
+func (e explorer) Wait(op poise.SyncOp, _ unsafe.Pointer, gate poise.SyncGate) {
+	e.pause(op, gate, nil)
+}
 
-func (e explorer) WaitContext(op poise.SyncOp, _ unsafe.Pointer, gate poise.SyncGate, _ context.Context) {
-	e.pause(op, gate)
+func (e explorer) WaitContext(op poise.SyncOp, _ unsafe.Pointer, gate poise.SyncGate, ctx context.Context) {
+	e.pause(op, gate, ctx)
 }
 
 func (explorer) Err(ctx context.Context) error { return ctx.Err() }
 func (explorer) Also(unsafe.Pointer)           {}
 func (explorer) Idle()                         {}
-func (explorer) Choose(string, int) int        { return 0 }
+func (e explorer) Choose(_ string, n int) int  { return min(e.outcome, n-1) }
 func (e explorer) Go(f func())                 { e.spawn(f) }
 func (explorer) Tell(string, ...any)           {}

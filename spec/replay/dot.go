@@ -11,6 +11,15 @@ import (
 // edges and is taken out of the states.
 const Last = "last"
 
+// Forget is the step by which a dump forgets the last one. It is no edge: it leads
+// from a state to itself. Without it, each state would be dumped once for every
+// step that leads to it, and all edges from there as often.
+const Forget = "Forget"
+
+// unnamed is what TLC calls a step that is guarded from outside, as one is that
+// has to wait for Forget.
+const unnamed = "UnnamedAction"
+
 // dump is what TLC wrote, state by state.
 type dump struct {
 	ids     []string // of the states, in the order of the file
@@ -89,15 +98,23 @@ func FromDot(text string, counts Counts) (*Graph, error) {
 		}
 		at[id] = b.state(d.states[id].without(Last), d.initial[id])
 	}
+	forgets := false
 	for _, e := range d.edges {
-		if e.action == "Next" {
-			return nil, errors.New("replay: an edge is called Next; name every disjunct of Next")
-		}
+		forgets = forgets || e.action == Forget
+	}
+	for _, e := range d.edges {
 		step := d.states[e.to][Last]
-		if op := step.Fields()["op"].Str(); op != e.action {
+		op := step.Fields()["op"].Str()
+		switch {
+		case e.action == "Next":
+			return nil, errors.New("replay: an edge is called Next; name every disjunct of Next")
+		case op != e.action && (e.action != unnamed || !forgets):
 			return nil, fmt.Errorf("replay: action %s says that it is %q in %s.op", e.action, op, Last)
+		case op == Forget && at[e.from] != at[e.to]:
+			return nil, fmt.Errorf("replay: %s changes %s", Forget, d.states[e.from].Value())
+		case op != Forget:
+			b.edge(Edge{From: at[e.from], To: at[e.to], Step: step})
 		}
-		b.edge(Edge{From: at[e.from], To: at[e.to], Step: step})
 	}
 	return b.g.sorted(), nil
 }

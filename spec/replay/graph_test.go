@@ -66,6 +66,37 @@ func TestFromDot_MovesTheLastStepToTheEdges(t *testing.T) {
 	}
 }
 
+// forgetful is the same dump with each step forgotten before the next.
+const forgetful = `strict digraph DiskGraph {
+-1 [label="/\\ last = [op |-> \"Init\", res |-> 0]\n/\\ x = 0",style = filled]
+-1 -> 2 [label="UnnamedAction",color="black",fontcolor="black"];
+2 [label="/\\ last = [op |-> \"Inc\", res |-> 1]\n/\\ x = 1"];
+-1 -> 3 [label="UnnamedAction",color="black",fontcolor="black"];
+3 [label="/\\ last = [op |-> \"Look\", res |-> 0]\n/\\ x = 0"];
+3 -> 4 [label="Forget",color="black",fontcolor="black"];
+4 [label="/\\ last = [op |-> \"Forget\", res |-> 0]\n/\\ x = 0"];
+4 -> 2 [label="UnnamedAction",color="black",fontcolor="black"];
+4 -> 3 [label="UnnamedAction",color="black",fontcolor="black"];
+}`
+
+func TestFromDot_ForgetsStepsThatTheDumpForgets(t *testing.T) {
+	want, err := replay.FromDot(counter, counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := replay.FromDot(forgetful, replay.Counts{Initial: 1, Generated: 6, Distinct: 4})
+	if err != nil || g.String() != want.String() {
+		t.Errorf("got %v\n%v", err, g)
+	}
+	changing := strings.Replace(forgetful, `\"Forget\", res |-> 0]\n/\\ x = 0`, `\"Forget\", res |-> 0]\n/\\ x = 1`, 1)
+	if _, err := replay.FromDot(changing, replay.Counts{Initial: 1, Generated: 6, Distinct: 4}); err == nil {
+		t.Error("a step that forgets changed something")
+	}
+	if _, err := replay.FromDot(strings.ReplaceAll(counter, `label="Inc"`, `label="UnnamedAction"`), counts); err == nil {
+		t.Error("a step has no name, and nothing is forgotten")
+	}
+}
+
 func TestFromDot_RefusesAnIncompleteOrDistortedDump(t *testing.T) {
 	without := func(line string) string {
 		var kept []string

@@ -157,7 +157,10 @@ func (f *former) module(m module) {
 		f.fail(m.path, 1, "Next names no action")
 	}
 	for _, a := range actions {
-		f.action(m, a, known)
+		f.action(m, a)
+	}
+	for _, d := range m.definitions {
+		f.functions(m, d, known)
 	}
 }
 
@@ -202,23 +205,22 @@ func (f *former) bugs(m module) {
 
 // action checks the comment of an action: the Go function whose step it is, or
 // the part of the world that acts.
-func (f *former) action(m module, a definition, known map[string]bool) {
-	said := false
+func (f *former) action(m module, a definition) {
 	for _, l := range a.comment {
-		if strings.HasPrefix(l.text, "World: ") {
-			said = true
-		}
-		text, is := strings.CutPrefix(l.text, "Go: ")
-		if !is {
-			continue
-		}
-		said = true
-		if name := goName.FindString(text); !known[name] {
-			f.fail(m.path, l.number, "the Go files that the module names declare no %s", name)
+		if strings.HasPrefix(l.text, "World: ") || strings.HasPrefix(l.text, "Go: ") {
+			return
 		}
 	}
-	if !said {
-		f.fail(m.path, a.number, `%s has no line "\* Go: (*Type).Method, the step." or "\* World: …"`, a.name)
+	f.fail(m.path, a.number, `%s has no line "\* Go: (*Type).Method, the step." or "\* World: …"`, a.name)
+}
+
+// functions checks that the Go functions which a definition is said to be exist.
+func (f *former) functions(m module, d definition, known map[string]bool) {
+	for _, l := range d.comment {
+		text, is := strings.CutPrefix(l.text, "Go: ")
+		if name := goName.FindString(text); is && !known[name] {
+			f.fail(m.path, l.number, "the Go files that the module names declare no %s", name)
+		}
 	}
 }
 
@@ -285,13 +287,15 @@ func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
 	}
-	switch t := d.Recv.List[0].Type.(type) {
-	case *ast.StarExpr:
-		if name, is := t.X.(*ast.Ident); is {
-			return "(*" + name.Name + ")."
-		}
-	case *ast.Ident:
-		return t.Name + "."
+	of, opening, closing := d.Recv.List[0].Type, "", "."
+	if star, is := of.(*ast.StarExpr); is {
+		of, opening, closing = star.X, "(*", ")."
+	}
+	if generic, is := of.(*ast.IndexExpr); is {
+		of = generic.X
+	}
+	if name, is := of.(*ast.Ident); is {
+		return opening + name.Name + closing
 	}
 	return ""
 }

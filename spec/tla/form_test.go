@@ -2,6 +2,7 @@ package main
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -208,5 +209,23 @@ func TestForm_ReportsEveryFaultWithFileAndLine(t *testing.T) {
 				t.Errorf("want %s\ngot  %s", c.want, strings.Join(problems, "\n     "))
 			}
 		})
+	}
+}
+
+func TestDeclares_NamesMethodsByTheirTypes(t *testing.T) {
+	got, err := declares(fstest.MapFS{"x.go": {Data: []byte(`package x
+type T[V any] struct{}
+func (*T[V]) Pointed() {}
+func (T[V]) Plain() {}
+type U int
+func (*U) Pointed() {}
+func F() {}
+`)}}, "x.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"(*T).Pointed", "(*U).Pointed", "F", "T", "T.Plain", "U"}
+	if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, want) {
+		t.Errorf("got %v, want %v", names, want)
 	}
 }

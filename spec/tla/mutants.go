@@ -32,13 +32,25 @@ var (
 	setOf    = regexp.MustCompile(`\{("\w*"(?:, "\w*")*)\}`)
 )
 
+// parts returns the definitions that are Go functions without being actions: those
+// of which actions are made.
+func (m module) parts() (all []definition) {
+	actions := m.actions()
+	for _, d := range m.definitions {
+		if d.function() != "" && !slices.ContainsFunc(actions, func(a definition) bool { return a.name == d.name }) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
 // mutants returns every mutant of a module: a conjunct of a guard left out, a
 // variable that keeps its value, a constant exchanged for another.
 func mutants(m module) (all []mutant) {
 	lines := strings.Split(m.text, "\n")
 	sets := m.sets()
 	seen := map[string]bool{}
-	for _, a := range m.actions() {
+	for _, a := range append(m.actions(), m.parts()...) {
 		last := a.number - 1 + strings.Count(strings.TrimRight(a.body, "\n "), "\n")
 		add := func(i int, line string) {
 			if seen[fmt.Sprint(i, line)] || line == lines[i] {
