@@ -66,7 +66,7 @@ func specifications(t *testing.T) []seq.Spec {
 		seq.Circuit(seq.CircuitBounds{Failures: 1, Trials: 1, Successes: 1, Hold: 5}),
 		seq.Outcomes(2, seq.Lasting), seq.Outcomes(1, seq.Halving), seq.Runs(2, 9, 2),
 		seq.Budget(60, 1),
-		seq.Members(0b11),
+		seq.Members(0b1), seq.Members(0b11),
 		seq.Warming(),
 		seq.Scoped("two localities", []int{0, 2, 3, 2}, func(pick int) int { return pick / 2 }),
 		locality(t).spec,
