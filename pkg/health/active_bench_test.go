@@ -30,7 +30,8 @@ func BenchmarkActiveHealth(b *testing.B) {
 		}
 	})
 	b.Run("Reserve and Complete", func(b *testing.B) {
-		now := dawn
+		now := dawn // and a fresh start each time that this is repeated
+		h := newActive(b, health.ActiveHealthConfig{Interval: time.Second, Jitter: 10})
 		for b.Loop() {
 			r, _, err := h.Reserve(now, chance)
 			if err != nil {
