@@ -31,7 +31,7 @@ func BenchmarkActiveHealth(b *testing.B) {
 	})
 	b.Run("Reserve and Complete", func(b *testing.B) {
 		now := dawn // and a fresh start each time that this is repeated
-		h := newActive(b, health.ActiveHealthConfig{Interval: time.Second, Jitter: 10})
+		h := newActive(b, health.ActiveHealthConfig{Interval: time.Second, Jitter: 50})
 		for b.Loop() {
 			r, _, err := h.Reserve(now, chance)
 			if err != nil {
