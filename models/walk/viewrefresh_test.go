@@ -187,7 +187,7 @@ var viewRefreshPlaces = []place{
 	{name: "woken", function: "(*Balancer).comeBack", op: "Lock"},
 	{name: "between", function: "(*Balancer).republish", op: "Lock"},
 	{name: "sample", function: "(*member).Sample", op: "Lock"},
-	{name: "drain", function: "setDrain", op: "CompareAndSwap"},
+	{name: "drain", function: "(*Balancer).switchTo", op: "CompareAndSwap"},
 	{name: "publish", function: "(*Balancer).publish", op: "Store"},
 	{name: "permit", function: "(*Quarantine).Admit", op: "Lock"},
 	{name: "begin", function: "(*InFlight).Acquire", op: "Load"},

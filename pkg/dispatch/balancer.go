@@ -57,11 +57,9 @@ import (
 // # Concurrency
 //
 // A Balancer is safe for concurrent use. RoundTrip takes no lock but the
-// endpoint's quarantine, for a moment; where it follows a Directory, and endpoints
-// that drain have refused a call and no other is left, it waits for a change that
-// is under way. Changes are serialised; each is published by one atomic swap. One
-// goroutine follows health and a Directory; with a Directory, another one waits for
-// its changes.
+// endpoint's quarantine, and its circuit if it has one, for a moment. Changes are
+// serialised; each is published by one atomic swap. One goroutine follows health and
+// a Directory; with a Directory, another one waits for its changes.
 type Balancer struct {
 	cfg    Config
 	budget *RetryBudget

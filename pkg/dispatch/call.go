@@ -31,9 +31,7 @@ type call struct {
 	// answered: asking them again at once helps nobody. nil until there is one.
 	tried   *poise.Tried
 	spent   *poise.Tried
-	refusal error      // of this attempt: the last one, a capacity error if any was
-	drained bool       // a refusal of this attempt was ErrDraining
-	current *published // what the last pick read
+	refusal error // of this attempt: the last one, a capacity error if any was
 
 	decision *poise.Decision // of the last pick, if it is wanted
 }
@@ -220,16 +218,12 @@ func (c *call) admit() (*attempt, error) {
 	c.recall()
 	for range b.cfg.Admissions {
 		m, err := c.pick(a)
-		if err != nil && c.overtaken() {
-			continue
-		}
 		if err != nil {
 			return nil, err
 		}
 		if err = a.enter(m); err == nil {
 			return a, nil
 		}
-		c.drained = c.drained || errors.Is(err, ErrDraining)
 		c.exclude(&c.tried, m)
 		c.exclude(&c.spent, m)
 		if c.refusal == nil || errors.Is(err, poise.ErrAtCapacity) {
@@ -242,7 +236,7 @@ func (c *call) admit() (*attempt, error) {
 // recall begins an attempt with what earlier ones were sent to. What refused them
 // may admit this one.
 func (c *call) recall() {
-	c.tried, c.spent, c.refusal, c.drained = nil, nil, nil, false
+	c.tried, c.spent, c.refusal = nil, nil, nil
 	for _, v := range c.sent {
 		c.exclude(&c.tried, v.member)
 		if v.answered {
@@ -280,7 +274,6 @@ func (a *attempt) enter(m *member) (err error) {
 // after an error goes to one that was, but not to one that refused or answered.
 func (c *call) pick(a *attempt) (*member, error) {
 	current := c.balancer.load()
-	c.current = current
 	if err := c.balancer.refuses(current); err != nil {
 		return nil, err
 	}
@@ -301,18 +294,6 @@ func (c *call) pick(a *attempt) (*member, error) {
 		return nil, err
 	}
 	return current.members[index], nil
-}
-
-// overtaken reports whether a change was on its way that closed an endpoint to the
-// call and had not published yet who is there instead. It waits for that one. Only
-// a directory makes such changes by itself; whoever calls Update decides when.
-func (c *call) overtaken() bool {
-	if !c.drained || c.balancer.cfg.Membership == nil {
-		return false
-	}
-	c.balancer.mu.Lock()
-	defer c.balancer.mu.Unlock()
-	return c.balancer.load() != c.current
 }
 
 // allRefused is the error of a call that every eligible endpoint refused.

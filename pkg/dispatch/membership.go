@@ -183,15 +183,12 @@ func (b *Balancer) install(members []*member) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range members {
-		setDrain(m)
-	}
 	b.ward.Resize(uint32(len(members)))
 	b.members = members
 	for _, m := range members {
 		b.probe(m.life)
 	}
-	b.publish(next)
+	b.switchTo(next, members)
 	b.regroup()
 	return nil
 }
@@ -256,13 +253,20 @@ func checkEndpoint(spec Member, owners map[Endpoint]owner) *poise.FieldError {
 	return nil
 }
 
-// setDrain closes or opens admission as the member's status says. Requires
-// Balancer.mu.
-func setDrain(m *member) {
-	if m.status() == poise.Draining {
-		m.slots.Drain()
-	} else {
-		m.slots.Resume()
+// switchTo publishes, and opens and closes admission as the statuses of these members
+// say. It opens before and closes after: whoever the published picker has is open,
+// and a call that is refused finds in it who is there instead. Requires mu.
+func (b *Balancer) switchTo(next *published, members []*member) {
+	for _, m := range members {
+		if m.status() != poise.Draining {
+			m.slots.Resume()
+		}
+	}
+	b.publish(next)
+	for _, m := range members {
+		if m.status() == poise.Draining {
+			m.slots.Drain()
+		}
 	}
 }
 
@@ -294,8 +298,7 @@ func (b *Balancer) SetStatus(id string, status poise.Status) error {
 		m.said = before
 		return err
 	}
-	setDrain(m)
-	b.publish(next)
+	b.switchTo(next, b.members[at:at+1])
 	b.regroup()
 	return nil
 }

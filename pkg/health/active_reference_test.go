@@ -8,12 +8,6 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/health"
 )
 
-// failer is what a law needs of a test, so that rapid and gopter can run it.
-type failer interface {
-	Fatalf(format string, args ...any)
-	Helper()
-}
-
 // entry is one line of a slowActive's history: a result that counted, or a force.
 type entry struct {
 	forced    bool

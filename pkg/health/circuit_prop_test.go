@@ -1,9 +1,6 @@
 package health_test
 
 import (
-	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -59,59 +56,13 @@ func TestCircuit_LawAgreesWithItsSlowTwin(t *testing.T) {
 	})
 }
 
-// circuitVerdict makes a law answer in text, as gopter wants it.
-type circuitVerdict struct{}
-
-func (circuitVerdict) Helper() {}
-
-func (circuitVerdict) Fatalf(format string, args ...any) {
-	panic(circuitFault(fmt.Sprintf(format, args...)))
-}
-
-type circuitFault string
-
-// faultOf returns how a law is broken, or nothing.
-func faultOf(law func(circuitLaw)) (fault string) {
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case circuitFault:
-			fault = string(v)
-		default:
-			panic(v)
-		}
-	}()
-	law(circuitVerdict{})
-	return ""
-}
-
-// circuitParameters reads GOPTER_SEED and GOPTER_CHECKS.
-func circuitParameters(t *testing.T) *gopter.TestParameters {
-	t.Helper()
-	parameters := gopter.DefaultTestParameters()
-	for name, set := range map[string]func(int64){
-		"GOPTER_SEED":   parameters.SetSeed,
-		"GOPTER_CHECKS": func(n int64) { parameters.MinSuccessfulTests = int(n) },
-	} {
-		if text := os.Getenv(name); text != "" {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			set(n)
-		}
-	}
-	t.Logf("replay with GOPTER_SEED=%d", parameters.Seed())
-	return parameters
-}
-
 // Claim: Acquire gives a permit exactly when Available at that instant is true.
 //
 // Claim: A permit of an earlier epoch changes nothing: neither its result nor its end counts.
 //
 // Claim: A trial that is held for MaxHold counts as cancelled from the next Acquire or End on; its own End is reported and changes nothing.
 func TestCircuit_LawsByGopter(t *testing.T) {
-	laws := gopter.NewProperties(circuitParameters(t))
+	laws := gopter.NewProperties(gopterParameters(t))
 	laws.Property("a Circuit decides as its slow twin", prop.ForAll(
 		func(sizes, window uint16, first, hold uint32, seed uint64, script []uint16) string {
 			span := time.Duration(first) + 1
@@ -123,7 +74,7 @@ func TestCircuit_LawsByGopter(t *testing.T) {
 			if cfg.Window = int(window % 7); cfg.Window > 0 {
 				cfg.FailurePercent, cfg.MinSamples = int(window>>3%100)+1, int(window>>10)%cfg.Window+1
 			}
-			return faultOf(func(t circuitLaw) { requireCircuit(t, cfg, script) })
+			return faultOf(func(t failer) { requireCircuit(t, cfg, script) })
 		}, gen.UInt16(), gen.UInt16(), gen.UInt32(), gen.UInt32(), gen.UInt64(), gen.SliceOf(gen.UInt16())))
 	laws.TestingRun(t)
 }
@@ -167,10 +118,10 @@ func TestCircuit_SlowTwinFindsFaults(t *testing.T) {
 		"more trials":       {Failures: 2, OpenFor: time.Second, Trials: 2},
 		"more successes":    {Failures: 2, OpenFor: time.Second, Successes: 2},
 	} {
-		if fault := faultOf(func(t circuitLaw) { requireCircuit(t, told, script) }); fault != "" {
+		if fault := faultOf(func(t failer) { requireCircuit(t, told, script) }); fault != "" {
 			t.Fatal(fault)
 		}
-		fault := faultOf(func(t circuitLaw) {
+		fault := faultOf(func(t failer) {
 			r := newCircuitRun(t, other)
 			r.slow.cfg = newCircuitRun(t, told).slow.cfg
 			r.play(script)

@@ -9,13 +9,6 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/health"
 )
 
-// circuitLaw is what a law of circuits needs of a test, so that rapid and gopter
-// can run it.
-type circuitLaw interface {
-	Fatalf(format string, args ...any)
-	Helper()
-}
-
 // slowPermit is a permit as its holder would note it on paper.
 type slowPermit struct {
 	real    health.Permit
@@ -191,7 +184,7 @@ func (s *slowCircuit) end(p *slowPermit, outcome poise.Outcome, now time.Time) e
 
 // circuitRun is a circuit and its slow twin.
 type circuitRun struct {
-	t      circuitLaw
+	t      failer
 	real   *health.Circuit
 	slow   *slowCircuit
 	told   []health.CircuitEvent
@@ -199,7 +192,7 @@ type circuitRun struct {
 	counts map[string]int // of what happened, so that a script can be asked whether it did
 }
 
-func newCircuitRun(t circuitLaw, cfg health.CircuitConfig) *circuitRun {
+func newCircuitRun(t failer, cfg health.CircuitConfig) *circuitRun {
 	t.Helper()
 	r := &circuitRun{t: t, now: noon, counts: map[string]int{}}
 	cfg.Observer = func(e health.CircuitEvent) { r.told = append(r.told, e) }
@@ -284,7 +277,7 @@ func (r *circuitRun) compare() {
 }
 
 // requireCircuit plays a script on a circuit and its slow twin.
-func requireCircuit(t circuitLaw, cfg health.CircuitConfig, script []uint16) *circuitRun {
+func requireCircuit(t failer, cfg health.CircuitConfig, script []uint16) *circuitRun {
 	t.Helper()
 	r := newCircuitRun(t, cfg)
 	r.play(script)

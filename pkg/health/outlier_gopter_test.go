@@ -1,9 +1,6 @@
 package health_test
 
 import (
-	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -18,56 +15,11 @@ import (
 // newScripts returns the chance that scripts are drawn from.
 func newScripts(seed uint64) *poise.Generator { return poise.NewGenerator(seed) }
 
-// outlierParameters reads GOPTER_SEED and GOPTER_CHECKS.
-func outlierParameters(t *testing.T) *gopter.TestParameters {
-	t.Helper()
-	parameters := gopter.DefaultTestParameters()
-	for name, set := range map[string]func(int64){
-		"GOPTER_SEED":   parameters.SetSeed,
-		"GOPTER_CHECKS": func(n int64) { parameters.MinSuccessfulTests = int(n) },
-	} {
-		if text := os.Getenv(name); text != "" {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			set(n)
-		}
-	}
-	t.Logf("replay with GOPTER_SEED=%d", parameters.Seed())
-	return parameters
-}
-
-// outlierVerdict makes a law of a test answer in text: empty where it held.
-type outlierVerdict struct{}
-
-func (outlierVerdict) Helper() {}
-
-func (outlierVerdict) Fatalf(format string, args ...any) {
-	panic(outlierFault(fmt.Sprintf(format, args...)))
-}
-
-type outlierFault string
-
-func holds(law func(windowLaw)) (fault string) {
-	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case outlierFault:
-			fault = string(v)
-		default:
-			panic(v)
-		}
-	}()
-	law(outlierVerdict{})
-	return ""
-}
-
 // Claim: The penalty is the weight of the failures held divided by the number of observations held.
 //
 // Claim: The weight of a failure is halved by each HalfLife that passes after it.
 func TestOutcomeWindow_LawsByGopter(t *testing.T) {
-	laws := gopter.NewProperties(outlierParameters(t))
+	laws := gopter.NewProperties(gopterParameters(t))
 	laws.Property("a window holds what its slow twin holds", prop.ForAll(
 		func(capacity, minimum, failure, overload uint8, halfLife uint32, outcomes []uint8, forward []int16) string {
 			cfg := health.OutcomeWindowConfig{
@@ -83,14 +35,14 @@ func TestOutcomeWindow_LawsByGopter(t *testing.T) {
 				}
 				script = append(script, step)
 			}
-			return holds(func(t windowLaw) { requireWindow(t, cfg, script) })
+			return faultOf(func(t failer) { requireWindow(t, cfg, script) })
 		}, gen.UInt8(), gen.UInt8(), gen.UInt8(), gen.UInt8(), gen.UInt32(), gen.SliceOf(gen.UInt8()), gen.SliceOf(gen.Int16())))
 	laws.TestingRun(t)
 }
 
 // Claim: Outliers are listed by success rate and then by index, and cut at the limits.
 func TestOutlierDetector_LawsByGopter(t *testing.T) {
-	laws := gopter.NewProperties(outlierParameters(t))
+	laws := gopter.NewProperties(gopterParameters(t))
 	laws.Property("a detector finds whom its slow twin finds", prop.ForAll(
 		func(seed uint64, counts []uint8) string {
 			cfg := gopterConfig(seed)
@@ -105,7 +57,7 @@ func TestOutlierDetector_LawsByGopter(t *testing.T) {
 				m.Ejected, m.Unavailable = counts[i]/16%4 == 0, counts[i]/64 == 0
 				members = append(members, m)
 			}
-			return holds(func(t windowLaw) { requireReport(t, d, cfg, members, health.OutlierReport{}) })
+			return faultOf(func(t failer) { requireReport(t, d, cfg, members, health.OutlierReport{}) })
 		}, gen.UInt64(), gen.SliceOf(gen.UInt8())))
 	laws.TestingRun(t)
 }
@@ -125,14 +77,14 @@ func gopterConfig(seed uint64) health.OutlierConfig {
 //
 // Claim: The first Sweep after the time of an ejection readmits, and no Sweep before, but to keep the limits.
 func TestOutlierController_LawsByGopter(t *testing.T) {
-	laws := gopter.NewProperties(outlierParameters(t))
+	laws := gopter.NewProperties(gopterParameters(t))
 	laws.Property("a controller decides as its slow twin", prop.ForAll(
 		func(seed uint64, members uint8, interval, base uint32, longest uint8, script []uint16) string {
 			cfg := health.OutlierControllerConfig{
 				Detector: gopterConfig(seed), Interval: time.Duration(interval) + 1, BaseTime: time.Duration(base) + 1, Jitter: 7,
 			}
 			cfg.MaxTime = cfg.BaseTime * (time.Duration(longest%5) + 1)
-			return holds(func(t windowLaw) { newControllerRun(t, cfg, int(members%8), seed).play(script) })
+			return faultOf(func(t failer) { newControllerRun(t, cfg, int(members%8), seed).play(script) })
 		}, gen.UInt64(), gen.UInt8(), gen.UInt32(), gen.UInt32(), gen.UInt8(), gen.SliceOf(gen.UInt16())))
 	laws.TestingRun(t)
 }

@@ -108,7 +108,7 @@ func slowWithin(cfg health.OutlierConfig, members []health.OutlierObservation) b
 }
 
 // requireReport holds a report against the slow one.
-func requireReport(t windowLaw, d *health.OutlierDetector, cfg health.OutlierConfig, members []health.OutlierObservation, into health.OutlierReport) health.OutlierReport {
+func requireReport(t failer, d *health.OutlierDetector, cfg health.OutlierConfig, members []health.OutlierObservation, into health.OutlierReport) health.OutlierReport {
 	t.Helper()
 	got, want := d.Detect(members, into), slowDetect(cfg, members)
 	if !slices.Equal(got.Outliers, want.Outliers) || got.Spared != want.Spared || got.Considered != want.Considered ||
@@ -202,7 +202,7 @@ func (s *slowSubject) readmit() {
 
 // sweep returns what a Sweep should do. How long the ejections last it takes from
 // the real one, and holds it against the bounds.
-func (c *slowController) sweep(t windowLaw, now time.Time, real []health.OutlierChange) (want health.OutlierSweep) {
+func (c *slowController) sweep(t failer, now time.Time, real []health.OutlierChange) (want health.OutlierSweep) {
 	t.Helper()
 	if !c.swept || now.Before(c.judged) {
 		c.swept, c.judged = true, now
@@ -288,7 +288,7 @@ type openCall struct {
 
 // controllerRun is a script on an OutlierController and its slow twin.
 type controllerRun struct {
-	t      windowLaw
+	t      failer
 	real   *health.OutlierController
 	slow   *slowController
 	chance *poise.Generator
@@ -298,7 +298,7 @@ type controllerRun struct {
 	ejections, early, late int
 }
 
-func newControllerRun(t windowLaw, cfg health.OutlierControllerConfig, members int, seed uint64) *controllerRun {
+func newControllerRun(t failer, cfg health.OutlierControllerConfig, members int, seed uint64) *controllerRun {
 	t.Helper()
 	c, err := health.NewOutlierController(cfg)
 	if err != nil {

@@ -8,12 +8,6 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/health"
 )
 
-// windowLaw is what a law needs of a test, so that rapid and gopter can run it.
-type windowLaw interface {
-	Fatalf(format string, args ...any)
-	Helper()
-}
-
 // slowWindow keeps everything it was ever told and works each answer out anew.
 // Every observation has the instant that counts for it: that of the one before, if
 // its own is earlier.
@@ -79,7 +73,7 @@ type windowStep struct {
 }
 
 // requireWindow plays a script on an OutcomeWindow and its slow twin.
-func requireWindow(t windowLaw, cfg health.OutcomeWindowConfig, script []windowStep) {
+func requireWindow(t failer, cfg health.OutcomeWindowConfig, script []windowStep) {
 	t.Helper()
 	w, err := health.NewOutcomeWindow(cfg, dusk)
 	if err != nil {

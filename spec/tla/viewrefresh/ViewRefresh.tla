@@ -100,6 +100,13 @@ Advance(then) == IF next < N THEN next' = next + 1 /\ stage' = stage
 Unlock == /\ lock' = "" /\ stage' = "" /\ next' = 1 /\ view' = Nothing
           /\ target' = [member |-> 0, status |-> ""]
 
+\* The operator opens before it publishes, and closes after.
+ClosesLast == lock = "operator" /\ status[target.member] = "draining" /\ Bug # "ClosesFirst"
+
+\* SetStatus gives the lock back; a refusal goes another way.
+SetStatusReturns == /\ status' = IF Bug = "ForgetsTheWord" THEN [status EXCEPT ![target.member] = target.status] ELSE status
+                    /\ Unlock
+
 \* Go: (*Balancer).control, which a poke wakes, and which notes the instant.
 ControlWake == /\ control = "waiting"
                /\ kick
@@ -148,7 +155,7 @@ Sample == /\ stage = "sample"
 \* the newest over if it is of the same members.
 Prepare == /\ stage = "prepare"
            /\ table' = IF Bug = "ReusesAlways" THEN table ELSE view
-           /\ stage' = IF lock = "operator" THEN "drain" ELSE "publish"
+           /\ stage' = IF lock = "operator" /\ ~ClosesLast THEN "drain" ELSE "publish"
            /\ Say("Prepare", lock, 0, IF table = view /\ Bug # "ReusesNever" THEN "carried" ELSE "made")
            /\ UNCHANGED <<facts, current, loop, lock, next, view, target, calls, budget, barred>>
 
@@ -188,19 +195,20 @@ SetStatusLock(m, s) == /\ lock = ""
                        /\ Say("SetStatusLock", "operator", m, s)
                        /\ UNCHANGED <<aside, over, open, table, current, loop, next, view, calls>>
 
-\* Go: setDrain, which closes or opens the slots.
+\* Go: (*Balancer).switchTo, which opens or closes the slots.
 SetStatusDrain == /\ stage = "drain"
                   /\ open' = [open EXCEPT ![target.member] = ~Drained(target.member, status[target.member])]
-                  /\ stage' = "publish"
-                  /\ Say("SetStatusDrain", "operator", target.member, "")
-                  /\ UNCHANGED <<aside, over, status, table, current, loop, lock, next, view, target, calls, budget, barred>>
+                  /\ IF ClosesLast THEN SetStatusReturns
+                     ELSE stage' = "publish" /\ UNCHANGED <<status, lock, next, view, target>>
+                  /\ Say("SetStatusDrain", "operator", target.member, IF ClosesLast THEN "published" ELSE "")
+                  /\ UNCHANGED <<aside, over, table, current, loop, calls, budget, barred>>
 
-\* Go: (*Balancer).SetStatus, the store that publishes.
+\* Go: (*Balancer).switchTo, the store that publishes.
 SetStatusPublish == /\ stage = "publish" /\ lock = "operator"
-                    /\ status' = IF Bug = "ForgetsTheWord" THEN [status EXCEPT ![target.member] = target.status] ELSE status
                     /\ current' = table
-                    /\ Unlock
-                    /\ Say("SetStatusPublish", "operator", target.member, "published")
+                    /\ IF ClosesLast THEN stage' = "drain" /\ UNCHANGED <<status, lock, next, view, target>>
+                       ELSE SetStatusReturns
+                    /\ Say("SetStatusPublish", "operator", target.member, IF ClosesLast THEN "" ELSE "published")
                     /\ UNCHANGED <<aside, over, open, table, loop, calls, budget, barred>>
 
 Ends(c) == /\ pc' = [pc EXCEPT ![c] = "idle"]
@@ -345,7 +353,7 @@ AdmitsNoneAside == [][\A c \in Callers : pc[c] = "permit" /\ pc'[c] = "begin" =>
 NoCallAfterDraining == \A c \in Callers : pc[c] = "work" => choice[c] \notin barred[c]
 
 \* What is published is what was sampled.
-PublishesWhatItSampled == [][last'.res = "published" => current' = view]_vars
+PublishesWhatItSampled == [][last'.op \in {"RepublishPublish", "SetStatusPublish"} => current' = view]_vars
 
 \* A table serves only the View whose members it was made of, and then it is carried
 \* over.
@@ -361,8 +369,9 @@ SetAsideForATime ==
   [][\A m \in Members : /\ ~aside[m] /\ aside'[m] => ~over'[m] /\ \E c \in Callers : pc[c] = "work" /\ choice[c] = m
                         /\ ~over[m] /\ over'[m] => last'.op = "TimeOver"]_vars
 
-\* What is published was sampled after the last change of status.
-PublishesNobodyDrained == lock = "" => \A m \in Members : current[m] => open[m]
+\* Whoever is to be picked is open, at every moment of a change too: so a call that
+\* is refused finds in the newest picker who is there instead.
+PublishesNobodyDrained == \A m \in Members : current[m] => open[m]
 
 \* When nothing changes any more, the published picker becomes the truth.
 TruthInTheEnd == <>[](current = Truth)
