@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -27,7 +27,7 @@ var errScripted = errors.New("scripted")
 type unsent struct{}
 
 func (unsent) Error() string        { return "unsent" }
-func (unsent) Is(target error) bool { return target == dispatch.ErrNotSent }
+func (unsent) Is(target error) bool { return target == poisehttp.ErrNotSent }
 
 func (s *scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 	s.again = s.again || s.answered
@@ -87,14 +87,14 @@ func FuzzBalancer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, idempotent, replayable bool, endpoints uint8, script []byte) {
 		var seen []string
 		var sent int
-		var members []dispatch.Member
+		var members []poisehttp.Member
 		for i := range int(endpoints%5) + 1 {
 			id := string(rune('a' + i))
-			members = append(members, dispatch.Member{ID: id, Endpoint: &scripted{script: &script, id: id, seen: &seen, sent: &sent}})
+			members = append(members, poisehttp.Member{ID: id, Endpoint: &scripted{script: &script, id: id, seen: &seen, sent: &sent}})
 		}
-		b, err := dispatch.New(dispatch.Config{
+		b, err := poisehttp.New(poisehttp.Config{
 			Policy: new(policy.RoundRobin), Members: members, Attempts: 4,
-			Quarantine: dispatch.QuarantineConfig{Off: true},
+			Quarantine: poisehttp.QuarantineConfig{Off: true},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -116,7 +116,7 @@ func FuzzBalancer(f *testing.F) {
 			}
 		}
 		resp, err := b.RoundTrip(req)
-		var failure *dispatch.CallError
+		var failure *poisehttp.CallError
 		if (resp == nil) != errors.As(err, &failure) {
 			t.Fatalf("the call ended with %v and %v", resp, err)
 		}

@@ -13,7 +13,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -76,7 +76,7 @@ type membershipWorld struct {
 	t    *testing.T
 	d    *discovery.Directory[int]
 	s    *discovery.Session[int]
-	b    *dispatch.Balancer
+	b    *poisehttp.Balancer
 	held []*http.Response
 
 	mu sync.Mutex
@@ -95,9 +95,9 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 		t.Fatal(err)
 	}
 	w.restart()
-	members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
+	members, err := poisehttp.NewMembership(poisehttp.MembershipConfig[int]{
 		Directory: w.d,
-		Connect: func(m discovery.Member[int]) (dispatch.Endpoint, error) {
+		Connect: func(m discovery.Member[int]) (poisehttp.Endpoint, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if m.Value == 0 {
@@ -108,15 +108,15 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 			w.made = append(w.made, j)
 			return j, nil
 		},
-		Describe: func(m discovery.Member[int]) (dispatch.Member, error) {
-			return dispatch.Member{Priority: uint32(m.Value)}, nil
+		Describe: func(m discovery.Member[int]) (poisehttp.Member, error) {
+			return poisehttp.Member{Priority: uint32(m.Value)}, nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.b, err = dispatch.New(dispatch.Config{
-		Policy: new(policy.RoundRobin), Membership: members, Quarantine: dispatch.QuarantineConfig{Off: true},
+	w.b, err = poisehttp.New(poisehttp.Config{
+		Policy: new(policy.RoundRobin), Membership: members, Quarantine: poisehttp.QuarantineConfig{Off: true},
 	})
 	if err != nil {
 		t.Fatal(err)

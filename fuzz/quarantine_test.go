@@ -5,7 +5,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // The twin of FuzzQuarantine is told the same and keeps only what a person would
@@ -29,15 +29,15 @@ func FuzzQuarantine(f *testing.F) {
 		if first < 1 || first > time.Hour {
 			first = time.Duration(uint64(backoff)%uint64(time.Hour)) + 1
 		}
-		cfg := dispatch.QuarantineConfig{
+		cfg := poisehttp.QuarantineConfig{
 			Failures: int(failures) + 1, Backoff: first, MaxBackoff: first * (time.Duration(longest) + 1),
 		}
-		q, err := dispatch.NewQuarantine(cfg)
+		q, err := poisehttp.NewQuarantine(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		type permit struct {
-			dispatch.Permit
+			poisehttp.Permit
 			epoch int
 		}
 		var (

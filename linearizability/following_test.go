@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/copyleftdev/poise-go/pkg/discovery"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
@@ -21,7 +21,7 @@ type group struct {
 	t testing.TB
 	d *discovery.Directory[int]
 	s *discovery.Session[int]
-	b *dispatch.Balancer
+	b *poisehttp.Balancer
 
 	mu sync.Mutex // of those who change the directory
 }
@@ -29,9 +29,9 @@ type group struct {
 func newGroup(t testing.TB) *group {
 	g := &group{t: t, d: newDirectory(t)}
 	g.s = newSession(t, g.d, "x")
-	members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
+	members, err := poisehttp.NewMembership(poisehttp.MembershipConfig[int]{
 		Directory: g.d,
-		Connect: func(m discovery.Member[int]) (dispatch.Endpoint, error) {
+		Connect: func(m discovery.Member[int]) (poisehttp.Endpoint, error) {
 			n, err := strconv.Atoi(m.ID)
 			p := port(n)
 			return &p, err
@@ -41,7 +41,7 @@ func newGroup(t testing.TB) *group {
 		t.Fatal(err)
 	}
 	g.change(0b0011)
-	if g.b, err = dispatch.New(dispatch.Config{Policy: new(policy.RoundRobin), Membership: members}); err != nil {
+	if g.b, err = poisehttp.New(poisehttp.Config{Policy: new(policy.RoundRobin), Membership: members}); err != nil {
 		t.Fatal(err)
 	}
 	instead(t, g.b)

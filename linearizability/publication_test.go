@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
@@ -21,11 +21,11 @@ func (p *port) RoundTrip(*http.Request) (*http.Response, error) {
 func (p *port) Close() error { return nil }
 
 // members returns the list with the ports in the set.
-func members(set uint64) (list []dispatch.Member) {
+func members(set uint64) (list []poisehttp.Member) {
 	for i := range 4 {
 		if set&(1<<i) != 0 {
 			p := port(i)
-			list = append(list, dispatch.Member{ID: fmt.Sprint(i), Endpoint: &p})
+			list = append(list, poisehttp.Member{ID: fmt.Sprint(i), Endpoint: &p})
 		}
 	}
 	return list
@@ -36,7 +36,7 @@ func members(set uint64) (list []dispatch.Member) {
 var publication = subject{
 	spec: seq.Members(0b0011),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		b, err := dispatch.New(dispatch.Config{Policy: new(policy.RoundRobin), Members: members(0b0011)})
+		b, err := poisehttp.New(poisehttp.Config{Policy: new(policy.RoundRobin), Members: members(0b0011)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,11 +65,11 @@ var publication = subject{
 }
 
 // open is the Balancer of the newest history.
-var open *dispatch.Balancer
+var open *poisehttp.Balancer
 
 // instead closes the Balancer of the last history: where operations yield, one that
 // is left open keeps a processor busy.
-func instead(t testing.TB, b *dispatch.Balancer) {
+func instead(t testing.TB, b *poisehttp.Balancer) {
 	if open != nil {
 		_ = open.Close()
 	}
@@ -78,7 +78,7 @@ func instead(t testing.TB, b *dispatch.Balancer) {
 }
 
 // callOnce returns the port that served the call, -1 for none.
-func callOnce(t testing.TB, b *dispatch.Balancer) int {
+func callOnce(t testing.TB, b *poisehttp.Balancer) int {
 	req, err := http.NewRequest(http.MethodGet, "http://service.test/", http.NoBody)
 	if err != nil {
 		t.Error(err)

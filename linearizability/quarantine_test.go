@@ -6,7 +6,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -16,12 +16,12 @@ import (
 var quarantine = subject{
 	spec: seq.Quarantine(2),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		q, err := dispatch.NewQuarantine(dispatch.QuarantineConfig{Failures: 2, Backoff: 1, MaxBackoff: 1})
+		q, err := poisehttp.NewQuarantine(poisehttp.QuarantineConfig{Failures: 2, Backoff: 1, MaxBackoff: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var clock atomic.Int64
-		var permits [callers]dispatch.Permit
+		var permits [callers]poisehttp.Permit
 		var holds [callers]bool // one caller's each
 		return func(c *Caller, _, pick int) {
 			id, at := c.Number, int(clock.Add(1))

@@ -12,7 +12,7 @@ import (
 	"github.com/copyleftdev/poise-go/models/explore"
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -91,8 +91,8 @@ func TestPublication_OfADrainThatBringsAnother(t *testing.T) {
 // drains while calls begin and end, and control lets it leave.
 type departure struct {
 	d      *discovery.Directory[int]
-	lives  discovery.Incarnations[*dispatch.Slots]
-	slots  *dispatch.Slots
+	lives  discovery.Incarnations[*poisehttp.Slots]
+	slots  *poisehttp.Slots
 	closed explore.Bool
 	inside explore.Int64
 	kick   explore.Pointer[explore.Event]
@@ -126,8 +126,8 @@ func newDeparture(faults departureFaults) func() *departure {
 
 // reconcile makes the lives those of the list, and ends the others.
 func (p *departure) reconcile(list []uint64) error {
-	ended, err := p.lives.Reconcile(list, func(int) (*dispatch.Slots, error) {
-		p.slots = dispatch.NewSlots(0, func() { p.closed.Store(true) })
+	ended, err := p.lives.Reconcile(list, func(int) (*poisehttp.Slots, error) {
+		p.slots = poisehttp.NewSlots(0, func() { p.closed.Store(true) })
 		return p.slots, nil
 	}, nil)
 	for _, slots := range ended {

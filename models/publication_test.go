@@ -8,7 +8,7 @@ import (
 
 	"github.com/copyleftdev/poise-go/models/explore"
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
@@ -18,7 +18,7 @@ import (
 // itself has a clock and a goroutine of its own.
 type group struct {
 	policy  *policy.RoundRobin
-	slots   [2]*dispatch.Slots
+	slots   [2]*poisehttp.Slots
 	current explore.Pointer[published]
 	idle    explore.Int64
 	inside  explore.Int64 // calls that endpoint 0 serves
@@ -39,7 +39,7 @@ func newGroup(plant func(*group)) func() *group {
 	return func() *group {
 		g := &group{policy: new(policy.RoundRobin)}
 		for i := range g.slots {
-			g.slots[i] = dispatch.NewSlots(0, func() { g.idle.Add(1) })
+			g.slots[i] = poisehttp.NewSlots(0, func() { g.idle.Add(1) })
 		}
 		plant(g)
 		g.current.Store(g.prepare(0, 1))

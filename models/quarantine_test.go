@@ -8,7 +8,7 @@ import (
 
 	"github.com/copyleftdev/poise-go/models/explore"
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -20,12 +20,12 @@ type ward interface {
 }
 
 type realWard struct {
-	*dispatch.Quarantine
+	*poisehttp.Quarantine
 	chance *poise.Generator
 }
 
 func newWard(failures int) realWard {
-	q, err := dispatch.NewQuarantine(dispatch.QuarantineConfig{Failures: failures, Backoff: 1, MaxBackoff: 1})
+	q, err := poisehttp.NewQuarantine(poisehttp.QuarantineConfig{Failures: failures, Backoff: 1, MaxBackoff: 1})
 	if err != nil {
 		panic(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/copyleftdev/poise-go/models/explore"
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // pair is two endpoints of which one may be aside, or a twin with a planted bug.
@@ -19,10 +19,10 @@ type pair interface {
 	aside() int
 }
 
-type realPair [2]*dispatch.Quarantine
+type realPair [2]*poisehttp.Quarantine
 
 func newPair() pair {
-	w, err := dispatch.NewWard(dispatch.QuarantineConfig{Failures: 1, Backoff: 1, MaxBackoff: 1, MaxAside: 50})
+	w, err := poisehttp.NewWard(poisehttp.QuarantineConfig{Failures: 1, Backoff: 1, MaxBackoff: 1, MaxAside: 50})
 	if err != nil {
 		panic(err)
 	}

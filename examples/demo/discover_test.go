@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // names is a resolver whose answers a test gives.
@@ -181,7 +181,7 @@ func TestDemo_ASourceThatFailsAtOnceIsSaid(t *testing.T) {
 func TestLine_RefusesWhatIsNoAddress(t *testing.T) {
 	for text, good := range map[string]bool{"a:1": true, "[::1]:80": true, "a": false, "a:0": false, "a:1 b:2": false, ":1": false} {
 		e, err := line(text)
-		if refused, ok := errors.AsType[*poise.FieldError](err); ok == good || ok && (refused.Value != text || !errors.Is(err, dispatch.ErrBadAddress)) {
+		if refused, ok := errors.AsType[*poise.FieldError](err); ok == good || ok && (refused.Value != text || !errors.Is(err, poisehttp.ErrBadAddress)) {
 			t.Errorf("%q: %v", text, err)
 		}
 		if good && (e.ID != text || e.Value != text) {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // healthPath is what probes ask for. Servers do not count it as an arrival.
@@ -45,10 +45,10 @@ const plenty = 1000
 
 // healthOf is what the library is told to do about the health of the demo's own
 // servers.
-func healthOf() dispatch.HealthConfig {
-	return dispatch.HealthConfig{
-		Probes: &dispatch.ProbesConfig{
-			Probe: func(m dispatch.Member) (func(context.Context) error, error) {
+func healthOf() poisehttp.HealthConfig {
+	return poisehttp.HealthConfig{
+		Probes: &poisehttp.ProbesConfig{
+			Probe: func(m poisehttp.Member) (func(context.Context) error, error) {
 				probe, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: "http://demo.invalid" + healthPath, Transport: m.Endpoint})
 				if err != nil {
 					return nil, err
@@ -116,7 +116,7 @@ type clinic struct {
 	courses          []course
 }
 
-func (c *clinic) look(states []dispatch.EndpointState) {
+func (c *clinic) look(states []poisehttp.EndpointState) {
 	for i := range c.courses {
 		at := &c.courses[i]
 		for _, s := range states {

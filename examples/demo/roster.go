@@ -4,7 +4,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // roster remembers who was a member, in the order in which they were seen first.
@@ -34,7 +34,7 @@ const (
 )
 
 // look takes what one look saw, and returns who has moved: those that left first.
-func (r *roster) look(states []dispatch.EndpointState) (moves []move) {
+func (r *roster) look(states []poisehttp.EndpointState) (moves []move) {
 	before, now := r.present, make(map[string]presence, len(states))
 	for _, s := range states {
 		now[s.ID] = presence{s.Incarnation, s.Reason == poise.ExcludedDraining}

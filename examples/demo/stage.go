@@ -9,7 +9,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // backend is one of the demo's own backends.
@@ -102,26 +102,26 @@ func newDirectory() (*discovery.Directory[string], error) {
 }
 
 // newBalancer sets the library up to follow the directory. This is all it takes.
-func newBalancer(s settings, directory *discovery.Directory[string], lines *lines, t *tally) (*dispatch.Balancer, error) {
+func newBalancer(s settings, directory *discovery.Directory[string], lines *lines, t *tally) (*poisehttp.Balancer, error) {
 	chosen, err := s.policy.make(s.seed)
 	if err != nil {
 		return nil, err
 	}
-	members, err := dispatch.NewMembership(dispatch.MembershipConfig[string]{Directory: directory, Connect: lines.connect})
+	members, err := poisehttp.NewMembership(poisehttp.MembershipConfig[string]{Directory: directory, Connect: lines.connect})
 	if err != nil {
 		return nil, err
 	}
-	var checks dispatch.HealthConfig // none: nobody knows what the user's own answer to probes
+	var checks poisehttp.HealthConfig // none: nobody knows what the user's own answer to probes
 	if !s.own() {
 		checks = healthOf()
 	}
-	return dispatch.New(dispatch.Config{
+	return poisehttp.New(poisehttp.Config{
 		Health:         checks,
 		Policy:         chosen,
 		Membership:     members,
 		Key:            userOf,
 		AttemptTimeout: s.patience.header,
-		Quarantine:     dispatch.QuarantineConfig{Backoff: backoff, MaxBackoff: maxBackoff},
+		Quarantine:     poisehttp.QuarantineConfig{Backoff: backoff, MaxBackoff: maxBackoff},
 		Observe:        t.observe,
 		Explain:        explained,
 		Seed:           s.seed,
@@ -136,7 +136,7 @@ type lines struct {
 
 // endpoint counts how often it was closed, beside what it is.
 type endpoint struct {
-	*dispatch.HTTPEndpoint
+	*poisehttp.HTTPEndpoint
 	name   string
 	closed atomic.Int64
 }
@@ -147,8 +147,8 @@ func (e *endpoint) Close() error {
 }
 
 // connect makes the endpoint of a member that joins.
-func (l *lines) connect(m discovery.Member[string]) (dispatch.Endpoint, error) {
-	to, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: m.Value})
+func (l *lines) connect(m discovery.Member[string]) (poisehttp.Endpoint, error) {
+	to, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: m.Value})
 	if err != nil {
 		return nil, err
 	}

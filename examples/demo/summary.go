@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // report is what a run comes to. Its JSON is what -json writes.
@@ -33,7 +33,7 @@ type report struct {
 }
 
 // report sums the run up.
-func (t *trial) report(states []dispatch.EndpointState, e evidence, took time.Duration, interrupted bool) report {
+func (t *trial) report(states []poisehttp.EndpointState, e evidence, took time.Duration, interrupted bool) report {
 	p := t.picture(states, math.MaxInt)
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()

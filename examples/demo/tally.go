@@ -8,7 +8,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // tally counts what the library's events and the callers say.
@@ -56,7 +56,7 @@ func (t *tally) of(backend string) *backendTally {
 }
 
 // observe takes one event of the library: the end of an attempt.
-func (t *tally) observe(e dispatch.Event) {
+func (t *tally) observe(e poisehttp.Event) {
 	began := time.Now().Add(-e.Total) // first of all: an event bears no instant
 	number := numberOf(e.Request.Header)
 	t.mu.Lock()
@@ -111,18 +111,18 @@ func innermost(err error) error {
 type exhibit struct {
 	title    string
 	number   uint64
-	event    dispatch.Event
+	event    poisehttp.Event
 	decision *poise.Decision
 }
 
 // exhibits are the kinds of decisions to show one of each.
 var exhibits = [...]struct {
 	title string
-	fits  func(dispatch.Event) bool
+	fits  func(poisehttp.Event) bool
 }{
-	{"a retry", func(e dispatch.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
-	{"a first attempt", func(e dispatch.Event) bool { return e.Attempt == 1 && e.Decision.Rule != poise.RuleTieOfTwo }},
-	{"backends set aside and draining", func(e dispatch.Event) bool {
+	{"a retry", func(e poisehttp.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
+	{"a first attempt", func(e poisehttp.Event) bool { return e.Attempt == 1 && e.Decision.Rule != poise.RuleTieOfTwo }},
+	{"backends set aside and draining", func(e poisehttp.Event) bool {
 		return leftOut(e.Decision.View, poise.ExcludedSetAside) && leftOut(e.Decision.View, poise.ExcludedDraining)
 	}},
 }
@@ -137,7 +137,7 @@ func leftOut(v *poise.View, why poise.Reason) bool {
 }
 
 // exhibit keeps the first attempt of each kind. Requires mu.
-func (t *tally) exhibit(number uint64, e dispatch.Event) {
+func (t *tally) exhibit(number uint64, e poisehttp.Event) {
 	if e.Decision == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // trial is one run, from the first listener to the last goroutine.
@@ -27,7 +27,7 @@ type trial struct {
 	session    *discovery.Session[string]
 	finder     *finder // nil: the script says who is there
 	lines      *lines
-	balancer   *dispatch.Balancer
+	balancer   *poisehttp.Balancer
 	tally      *tally
 	traffic    *traffic
 
@@ -225,7 +225,7 @@ func (t *trial) follow(ctx context.Context) error {
 }
 
 // look reads the state of the endpoints, and notes what has changed.
-func (t *trial) look() []dispatch.EndpointState {
+func (t *trial) look() []poisehttp.EndpointState {
 	from := time.Now()
 	states := t.balancer.Endpoints()
 	to := time.Now()

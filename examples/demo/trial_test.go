@@ -18,7 +18,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // short is a run of a second or so, in which all of the script happens.
@@ -95,12 +95,12 @@ func direct(r *http.Request, address string) {
 	}
 }
 
-func drained(b *dispatch.Balancer) bool {
-	return slices.ContainsFunc(b.Endpoints(), func(s dispatch.EndpointState) bool { return s.Reason == poise.ExcludedDraining })
+func drained(b *poisehttp.Balancer) bool {
+	return slices.ContainsFunc(b.Endpoints(), func(s poisehttp.EndpointState) bool { return s.Reason == poise.ExcludedDraining })
 }
 
-func member(b *dispatch.Balancer, name string) bool {
-	return slices.ContainsFunc(b.Endpoints(), func(s dispatch.EndpointState) bool { return s.ID == name })
+func member(b *poisehttp.Balancer, name string) bool {
+	return slices.ContainsFunc(b.Endpoints(), func(s poisehttp.EndpointState) bool { return s.ID == name })
 }
 
 func TestRun_EveryPlantedFaultIsFound(t *testing.T) {

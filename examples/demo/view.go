@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // picture is a run at one moment, in figures.
@@ -37,7 +37,7 @@ type row struct {
 }
 
 // picture puts the figures together; latencies are the last ones of each backend.
-func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture {
+func (t *trial) picture(states []poisehttp.EndpointState, latencies int) picture {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
 	p := picture{
@@ -46,7 +46,7 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 		begun: t.traffic.begun.Load(), requests: t.settings.requests,
 		endings: t.tally.endings, retries: t.tally.retries, notes: t.notes,
 	}
-	present := make(map[string]dispatch.EndpointState, len(states))
+	present := make(map[string]poisehttp.EndpointState, len(states))
 	for _, s := range states {
 		present[s.ID] = s
 	}

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -33,15 +33,15 @@ func main() {
 }
 
 func get(url string, addresses []string) error {
-	var members []dispatch.Member
+	var members []poisehttp.Member
 	for _, address := range addresses {
-		endpoint, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: address})
+		endpoint, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: address})
 		if err != nil {
 			return err
 		}
-		members = append(members, dispatch.Member{ID: address, Endpoint: endpoint})
+		members = append(members, poisehttp.Member{ID: address, Endpoint: endpoint})
 	}
-	balancer, err := dispatch.New(dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Members: members})
+	balancer, err := poisehttp.New(poisehttp.Config{Policy: new(policy.PowerOfTwoChoices), Members: members})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 func TestGet_ReachesABackendUnderTheNameOfTheService(t *testing.T) {
@@ -36,7 +36,7 @@ func TestPick_SaysWhy(t *testing.T) {
 
 func TestGet_RefusesAnAddressWithoutAPort(t *testing.T) {
 	err := get("http://service.example.com/", []string{"127.0.0.1"})
-	if !errors.Is(err, dispatch.ErrBadAddress) {
+	if !errors.Is(err, poisehttp.ErrBadAddress) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
@@ -19,7 +19,7 @@ import (
 // what the graph says. It is made inside a bubble of testing/synctest, whose clock
 // stands still but for passTime.
 type balancer struct {
-	*dispatch.Balancer
+	*poisehttp.Balancer
 	run *driver
 }
 

@@ -13,15 +13,15 @@ import (
 	"testing/synctest"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
 // dispatcher is a Balancer that the graph of Dispatch leads.
 type dispatcher struct {
 	balancer
-	list      []dispatch.Member // all there ever were
-	lives     []any             // of them
+	list      []poisehttp.Member // all there ever were
+	lives     []any              // of them
 	endpoints []*endpoint
 	removed   []int
 	calls     int // left to begin
@@ -54,14 +54,14 @@ func newDispatcher(run *driver, constants replay.Record) (*dispatcher, error) {
 	for m := range constants["N"].Int() {
 		e := &endpoint{run: run, place: "sent", answer: d.answer}
 		d.endpoints = append(d.endpoints, e)
-		d.list = append(d.list, dispatch.Member{ID: name(m + 1), Endpoint: e, Limit: uint64(constants["Limit"].Int())})
+		d.list = append(d.list, poisehttp.Member{ID: name(m + 1), Endpoint: e, Limit: uint64(constants["Limit"].Int())})
 	}
 	run.spawned = "control"
 	var err error
-	d.Balancer, err = dispatch.New(dispatch.Config{
+	d.Balancer, err = poisehttp.New(poisehttp.Config{
 		Policy: d, Members: d.list, Attempts: constants["Attempts"].Int(),
-		Quarantine:  dispatch.QuarantineConfig{Failures: 1, Backoff: aside, MaxBackoff: aside, MaxAside: 100},
-		RetryBudget: dispatch.RetryBudgetConfig{Percent: 1, Burst: constants["Burst"].Int()},
+		Quarantine:  poisehttp.QuarantineConfig{Failures: 1, Backoff: aside, MaxBackoff: aside, MaxAside: 100},
+		RetryBudget: poisehttp.RetryBudgetConfig{Percent: 1, Burst: constants["Burst"].Int()},
 	})
 	if err == nil {
 		for _, m := range d.members() {
@@ -129,7 +129,7 @@ func (d *dispatcher) answer(req *http.Request) (*http.Response, error) {
 	case "failed":
 		return nil, errBroken
 	case "unsent":
-		return nil, fmt.Errorf("%w: %w", dispatch.ErrNotSent, errBroken)
+		return nil, fmt.Errorf("%w: %w", poisehttp.ErrNotSent, errBroken)
 	case "cancelled":
 		d.cancel()
 		return nil, req.Context().Err()
@@ -164,7 +164,7 @@ func (d *dispatcher) call(method string) (result any) {
 		return err
 	}
 	resp, err := d.RoundTrip(req)
-	expected := []error{errBroken, context.Canceled, poise.ErrNoEligible, poise.ErrAtCapacity, dispatch.ErrDraining}
+	expected := []error{errBroken, context.Canceled, poise.ErrNoEligible, poise.ErrAtCapacity, poisehttp.ErrDraining}
 	switch {
 	case err == nil:
 		d.body = resp.Body
@@ -213,7 +213,7 @@ func (d *dispatcher) refresh(over bool) error {
 // update takes a member away.
 func (d *dispatcher) update(m int) error {
 	d.removed = append(d.removed, m)
-	return d.Update(slices.DeleteFunc(slices.Clone(d.list), func(spec dispatch.Member) bool {
+	return d.Update(slices.DeleteFunc(slices.Clone(d.list), func(spec poisehttp.Member) bool {
 		return slices.ContainsFunc(d.removed, func(m int) bool { return spec.ID == name(m) })
 	}))
 }
@@ -306,8 +306,8 @@ func (d *dispatcher) project() map[string]any {
 	var used, epochs, closed replay.Tuple
 	asides, current := []int{}, []int{}
 	for i, l := range d.lives {
-		quarantine := replay.Field(l, "quarantine").(*dispatch.Quarantine)
-		used = append(used, replay.Field(l, "slots").(*dispatch.Slots).InFlight().Current())
+		quarantine := replay.Field(l, "quarantine").(*poisehttp.Quarantine)
+		used = append(used, replay.Field(l, "slots").(*poisehttp.Slots).InFlight().Current())
 		epochs = append(epochs, replay.Field(quarantine, "epoch"))
 		closed = append(closed, d.endpoints[i].closed)
 		if quarantine.Aside() {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
@@ -75,17 +75,17 @@ func newRefresher(c carrier, run *driver, constants replay.Record) (*refresher, 
 	if r.inner, err = c.policy(); err != nil {
 		return nil, err
 	}
-	cfg := dispatch.Config{
+	cfg := poisehttp.Config{
 		Policy: r, Key: func(*http.Request) poise.Key { return poise.StringKey("key") }, Attempts: 1, Admissions: 1,
-		Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: aside, MaxBackoff: aside, MaxAside: 100},
+		Quarantine: poisehttp.QuarantineConfig{Failures: 1, Backoff: aside, MaxBackoff: aside, MaxAside: 100},
 	}
 	for m := range constants["N"].Int() {
-		cfg.Members = append(cfg.Members, dispatch.Member{
+		cfg.Members = append(cfg.Members, poisehttp.Member{
 			ID: name(m + 1), Endpoint: &endpoint{run: run, place: "work", answer: r.answer},
 		})
 	}
 	run.spawned = "control"
-	r.Balancer, err = dispatch.New(cfg)
+	r.Balancer, err = poisehttp.New(cfg)
 	return r, err
 }
 
@@ -106,9 +106,9 @@ func (r *refresher) call() any {
 	switch {
 	case errors.Is(err, poise.ErrNoEligible):
 		return "no eligible"
-	case errors.Is(err, dispatch.ErrSetAside):
+	case errors.Is(err, poisehttp.ErrSetAside):
 		return "set aside"
-	case errors.Is(err, dispatch.ErrDraining):
+	case errors.Is(err, poisehttp.ErrDraining):
 		return "draining"
 	case err != nil && !errors.Is(err, errBroken):
 		return err

@@ -10,15 +10,15 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
 // lives is a Balancer, the list that it has, and the calls that are held.
 type lives struct {
-	*dispatch.Balancer
+	*poisehttp.Balancer
 	endpoints []*servant // from 1
-	list      map[int]dispatch.Member
+	list      map[int]poisehttp.Member
 	ids       int
 	wanted    string   // whom the policy picks next
 	served    *servant // who served last
@@ -64,7 +64,7 @@ func (w wanting) Pick(poise.Query) (poise.Selection, error) {
 }
 
 func newLives(t testing.TB, constants, initial replay.Record) (*lives, error) {
-	l := &lives{endpoints: []*servant{nil}, list: map[int]dispatch.Member{}, ids: constants["N"].Int(), held: map[string]*holding{}}
+	l := &lives{endpoints: []*servant{nil}, list: map[int]poisehttp.Member{}, ids: constants["N"].Int(), held: map[string]*holding{}}
 	l.budget = map[string]int{"updates": constants["Updates"].Int(), "changes": constants["Changes"].Int()}
 	for e := range constants["Endpoints"].Int() {
 		l.endpoints = append(l.endpoints, &servant{of: l, number: e + 1})
@@ -73,7 +73,7 @@ func newLives(t testing.TB, constants, initial replay.Record) (*lives, error) {
 		l.enter(i+1, e.Int(), "ready")
 	}
 	var err error
-	l.Balancer, err = dispatch.New(dispatch.Config{Policy: l, Members: l.members(), Attempts: 1})
+	l.Balancer, err = poisehttp.New(poisehttp.Config{Policy: l, Members: l.members(), Attempts: 1})
 	if err == nil {
 		t.Cleanup(func() { _ = l.Close() })
 	}
@@ -85,11 +85,11 @@ var statuses = map[string]poise.Status{"ready": poise.Ready, "draining": poise.D
 // enter writes the endpoint of an identity into the list; 0 takes it out.
 func (l *lives) enter(id, endpoint int, status string) {
 	if delete(l.list, id); endpoint != 0 {
-		l.list[id] = dispatch.Member{ID: strconv.Itoa(id), Endpoint: l.endpoints[endpoint], Status: statuses[status]}
+		l.list[id] = poisehttp.Member{ID: strconv.Itoa(id), Endpoint: l.endpoints[endpoint], Status: statuses[status]}
 	}
 }
 
-func (l *lives) members() (list []dispatch.Member) {
+func (l *lives) members() (list []poisehttp.Member) {
 	for id := 1; id <= l.ids; id++ {
 		if m, listed := l.list[id]; listed {
 			list = append(list, m)
@@ -102,7 +102,7 @@ func (l *lives) update(args replay.Record) (any, error) {
 	before, had := l.list[args["id"].Int()]
 	l.enter(args["id"].Int(), args["endpoint"].Int(), args["status"].Str())
 	err := l.Update(l.members())
-	if errors.Is(err, dispatch.ErrSharedEndpoint) {
+	if errors.Is(err, poisehttp.ErrSharedEndpoint) {
 		if delete(l.list, args["id"].Int()); had {
 			l.list[args["id"].Int()] = before
 		}
@@ -113,7 +113,7 @@ func (l *lives) update(args replay.Record) (any, error) {
 }
 
 // state returns the endpoint as it stands; none if it is not in the list.
-func (l *lives) state(id string) (state dispatch.EndpointState) {
+func (l *lives) state(id string) (state poisehttp.EndpointState) {
 	for _, s := range l.Endpoints() {
 		if s.ID == id {
 			return s
@@ -148,7 +148,7 @@ func livesMapping(t testing.TB) replay.Mapping[*lives] {
 				said := args["args"].Fields()
 				l.budget["changes"]--
 				err := l.SetStatus(strconv.Itoa(said["id"].Int()), statuses[said["status"].Str()])
-				if errors.Is(err, dispatch.ErrUnknownEndpoint) {
+				if errors.Is(err, poisehttp.ErrUnknownEndpoint) {
 					return "unknown", nil
 				}
 				return "", err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
@@ -16,8 +16,8 @@ const tick = time.Nanosecond
 
 // quarantine is a Quarantine, the permits that are out, and a clock.
 type quarantine struct {
-	*dispatch.Quarantine
-	permits map[string]dispatch.Permit
+	*poisehttp.Quarantine
+	permits map[string]poisehttp.Permit
 	epochs  map[string]int // of the permits; -1 for none
 	now     time.Time
 	back    int
@@ -35,20 +35,20 @@ func quarantineMapping() replay.Mapping[*quarantine] {
 	return replay.Mapping[*quarantine]{
 		New: func(constants, initial replay.Record) (*quarantine, error) {
 			stepBack = longest(constants)
-			q, err := dispatch.NewQuarantine(dispatch.QuarantineConfig{
+			q, err := poisehttp.NewQuarantine(poisehttp.QuarantineConfig{
 				Failures: constants["Failures"].Int(),
 				Backoff:  tick * time.Duration(constants["Backoff"].Int()), MaxBackoff: longest(constants),
 			})
 			return &quarantine{
 				Quarantine: q, now: time.Unix(1_000_000, 0), back: initial["back"].Int(),
-				permits: map[string]dispatch.Permit{}, epochs: map[string]int{"a": -1, "b": -1},
+				permits: map[string]poisehttp.Permit{}, epochs: map[string]int{"a": -1, "b": -1},
 			}, err
 		},
 		Apply: map[string]func(*quarantine, replay.Record) (any, error){
 			"(*Quarantine).Admit": func(q *quarantine, args replay.Record) (any, error) {
 				permit, err := q.Admit()
 				if err != nil {
-					if !errors.Is(err, dispatch.ErrSetAside) {
+					if !errors.Is(err, poisehttp.ErrSetAside) {
 						return nil, err
 					}
 					return 0, nil
@@ -108,7 +108,7 @@ func drawing(draw int, rounds uint, q *quarantine) *poise.Generator {
 // backoff returns the time aside of a round before jitter, by the words of the
 // Contract: twice the time up to the longest.
 func (q *quarantine) backoff(rounds uint) int {
-	cfg := replay.Field(q.Quarantine, "cfg").(dispatch.QuarantineConfig)
+	cfg := replay.Field(q.Quarantine, "cfg").(poisehttp.QuarantineConfig)
 	return int(min(cfg.Backoff<<rounds, cfg.MaxBackoff) / tick)
 }
 

@@ -6,15 +6,15 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
 // ward is a Ward, its Quarantines, and the permits that are out.
 type ward struct {
-	*dispatch.Ward
-	endpoints map[string]*dispatch.Quarantine
-	permits   map[string]dispatch.Permit
+	*poisehttp.Ward
+	endpoints map[string]*poisehttp.Quarantine
+	permits   map[string]poisehttp.Permit
 	epochs    map[string]int // of the permits
 	none      int            // the epoch that stands for no permit
 	size      int
@@ -28,14 +28,14 @@ func wardMapping() replay.Mapping[*ward] {
 	}
 	return replay.Mapping[*ward]{
 		New: func(constants, _ replay.Record) (*ward, error) {
-			shared, err := dispatch.NewWard(dispatch.QuarantineConfig{
+			shared, err := poisehttp.NewWard(poisehttp.QuarantineConfig{
 				Failures: constants["Failures"].Int(), MaxAside: constants["MaxAside"].Int(), Backoff: over, MaxBackoff: over,
 			})
 			if err != nil {
 				return nil, err
 			}
 			w := &ward{
-				Ward: shared, endpoints: map[string]*dispatch.Quarantine{}, permits: map[string]dispatch.Permit{},
+				Ward: shared, endpoints: map[string]*poisehttp.Quarantine{}, permits: map[string]poisehttp.Permit{},
 				epochs: map[string]int{}, none: constants["Epochs"].Int() + 1,
 			}
 			for _, e := range constants["Endpoints"].Elements() {
@@ -52,7 +52,7 @@ func wardMapping() replay.Mapping[*ward] {
 			"(*Quarantine).Admit": onOne(func(w *ward, of string) (any, error) {
 				permit, err := w.endpoints[of].Admit()
 				switch {
-				case errors.Is(err, dispatch.ErrSetAside):
+				case errors.Is(err, poisehttp.ErrSetAside):
 					return "set aside", nil
 				case err != nil:
 					return nil, err
