@@ -22,6 +22,7 @@ type Record struct {
 	failed  [4][]uint32
 	unsent  [4][]uint32
 	refused []uint32
+	roomy   []uint32 // refused although a member had room
 	latency []uint64 // of successes, nanoseconds added up
 	dials   []uint32
 	eject   []uint32
@@ -46,7 +47,7 @@ type Ejection struct {
 func newRecord(s *Scenario) *Record {
 	n := int((s.Length+patience)/bucketWidth) + 2
 	r := &Record{Runs: 1, Buckets: n}
-	block := make([]uint32, n*(4+4+4+4+2*len(s.Servers)))
+	block := make([]uint32, n*(4+4+4+5+2*len(s.Servers)))
 	part := func(size int) []uint32 {
 		p := block[:size:size]
 		block = block[size:]
@@ -55,7 +56,7 @@ func newRecord(s *Scenario) *Record {
 	for class := range r.calls {
 		r.calls[class], r.failed[class], r.unsent[class] = part(n), part(n), part(n)
 	}
-	r.refused, r.dials, r.eject, r.wrong = part(n), part(n), part(n), part(n)
+	r.refused, r.roomy, r.dials, r.eject, r.wrong = part(n), part(n), part(n), part(n), part(n)
 	r.got, r.refusedBy = part(n*len(s.Servers)), part(n*len(s.Servers))
 	r.latency = make([]uint64, n)
 	return r
@@ -97,7 +98,12 @@ func timeAt(place int) time.Duration {
 	return time.Duration(float64(uint64(1)<<(place/8))*(1+float64(place%8)/8)) * time.Microsecond
 }
 
-func (r *Record) refuse(c *call) { r.refused[r.bucket(c.began)]++ }
+func (r *Record) refuse(c *call, roomy bool) {
+	r.refused[r.bucket(c.began)]++
+	if roomy {
+		r.roomy[r.bucket(c.began)]++
+	}
+}
 
 func (r *Record) sent(now int64, c *call) {
 	c.everSent = true
@@ -139,6 +145,7 @@ func (r *Record) add(other *Record) {
 		sum(r.unsent[class], other.unsent[class])
 	}
 	sum(r.refused, other.refused)
+	sum(r.roomy, other.roomy)
 	sum(r.dials, other.dials)
 	sum(r.eject, other.eject)
 	sum(r.wrong, other.wrong)
@@ -218,6 +225,8 @@ func (r *Record) measure(m *Must, w window, servers int) (value, of float64) {
 		return r.classes(&r.unsent, m.Class, w), r.classes(&r.calls, m.Class, w)
 	case Refused:
 		return over(r.refused, w), r.everyCall(w)
+	case RefusedWithRoom:
+		return over(r.roomy, w), r.everyCall(w)
 	case Goodput:
 		good := r.classes(&r.calls, m.Class, w) - r.classes(&r.failed, m.Class, w)
 		return good, float64(w.to-w.from) * bucketWidth.Seconds() * float64(r.Runs)

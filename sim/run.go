@@ -15,6 +15,8 @@ var ErrUnknownSubject = errors.New("sim: unknown subject")
 var subjects = map[string]NewSubject{
 	"loop":     NewLoop,
 	"bare":     NewBareLoop,
+	"noladder": NewLoopWithoutPassiveHealth,
+	"noretry":  NewLoopWithoutRetries,
 	"rotation": NewRotation,
 	"once":     NewRotationOnce,
 	"oracle":   NewOracle,
@@ -22,7 +24,7 @@ var subjects = map[string]NewSubject{
 
 // SubjectNames returns the names of the Subjects that scenarios can name: "loop" is
 // the shipped loop with default settings, "bare" the same without passive health and
-// without retries, "rotation" takes members in turn with three attempts, "once"
+// without retries, "noladder" and "noretry" without one of them, "rotation" takes members in turn with three attempts, "once"
 // without retries, and "oracle" knows who is well.
 func SubjectNames() []string { return slices.Sorted(maps.Keys(subjects)) }
 

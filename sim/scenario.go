@@ -174,10 +174,11 @@ const (
 	Peak                          // the most requests at one server, mean of runs
 	Latency                       // mean latency of successful calls
 	Unsent                        // failed calls of which nothing was sent, per call
+	RefusedWithRoom               // calls that the loop sent nowhere while a member had room, per call
 )
 
 var metricNames = [...]string{"failed", "refused", "goodput", "sent", "dials", "share", "least-share", "most-share", "ejections",
-	"wrong-ejections", "marked-ejections", "first-failed", "notice", "return", "peak", "latency", "unsent"}
+	"wrong-ejections", "marked-ejections", "first-failed", "notice", "return", "peak", "latency", "unsent", "refused-with-room"}
 
 // String returns the word of the metric.
 func (m Metric) String() string { return metricNames[m] }

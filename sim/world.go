@@ -58,6 +58,7 @@ type client struct {
 	resumes int64         // when it goes on, if that is after now
 	advance uint32        // life of the advance that is to come
 	ejected []bool
+	held    []uint64 // calls at each server
 }
 
 // callState is where a call stands.
@@ -128,7 +129,7 @@ func (w *world) begin(s *Scenario, policy string, newSubject NewSubject, seed ui
 		if err != nil {
 			return err
 		}
-		w.clients[i] = client{subject: subject, ejected: make([]bool, len(s.Servers))}
+		w.clients[i] = client{subject: subject, ejected: make([]bool, len(s.Servers)), held: make([]uint64, len(s.Servers))}
 	}
 	if err := w.update(); err != nil {
 		return err
@@ -196,9 +197,8 @@ func (w *world) finish() error {
 		if c.state == ended {
 			continue
 		}
-		owner := &w.clients[c.client]
 		if c.state != waiting {
-			owner.subject.End(&c.Call, poise.Result{Outcome: poise.Cancelled}, w.instant(owner))
+			w.endAttempt(c, poise.Result{Outcome: poise.Cancelled})
 		}
 		w.finishCall(int32(i), false)
 	}
@@ -263,7 +263,7 @@ func (w *world) handleCall(h happening) error {
 	case answer:
 		w.answered(h.index)
 	case bodyEnd:
-		owner.subject.End(&c.Call, poise.Result{}, w.instant(owner))
+		w.endAttempt(c, poise.Result{})
 		w.finishCall(h.index, true)
 	case attemptTimeout:
 		w.silent(h.index, c.timeout)
@@ -273,7 +273,7 @@ func (w *world) handleCall(h happening) error {
 			if c.state == reading {
 				result.Outcome = poise.Cancelled // the header had come: what is late is the body
 			}
-			owner.subject.End(&c.Call, result, w.instant(owner))
+			w.endAttempt(c, result)
 		}
 		w.finishCall(h.index, false)
 	case pause:
@@ -416,17 +416,40 @@ func (w *world) attempt(i int32) {
 	owner := &w.clients[c.client]
 	chosen, err := owner.subject.Acquire(&c.Call, w.instant(owner))
 	if err != nil {
-		w.record.refuse(c)
+		w.record.refuse(c, w.roomFor(owner, c))
 		w.finishCall(i, false)
 		return
 	}
 	c.life++
 	c.state, c.server, c.timeout = sent, int32(chosen), 0
+	owner.held[chosen]++
 	if t := int64(w.s.Calls.AttemptTimeout); t > 0 {
 		c.timeout = w.now + t
 		w.queue.addTo(timeoutLane, c.timeout, attemptTimeout, i, c.life)
 	}
 	w.servers[chosen].take(w, i)
+}
+
+// endAttempt ends the attempt that the call holds.
+func (w *world) endAttempt(c *call, r poise.Result) {
+	owner := &w.clients[c.client]
+	owner.held[c.server]--
+	owner.subject.End(&c.Call, r, w.instant(owner))
+}
+
+// roomFor reports whether a member that is listed, not draining and not ejected had
+// room for a call of the client that has not been sent anywhere.
+func (w *world) roomFor(c *client, of *call) bool {
+	if of.everSent {
+		return false
+	}
+	for i := range w.listed {
+		m := &w.listed[i].member
+		if w.listed[i].listed && !m.Draining && !c.ejected[i] && (m.Limit == 0 || c.held[i] < m.Limit) {
+			return true
+		}
+	}
+	return false
 }
 
 // silence is how an attempt without an answer ended at the instant due.
@@ -450,7 +473,7 @@ func (w *world) failed(i int32, r poise.Result, repeatable bool) {
 	owner := &w.clients[c.client]
 	now := w.instant(owner)
 	c.life++
-	owner.subject.End(&c.Call, r, now)
+	w.endAttempt(c, r)
 	step := owner.subject.Next(&c.Call, r, repeatable, now)
 	switch {
 	case !step.Repeat:
@@ -487,7 +510,7 @@ func (w *world) answered(i int32) {
 			w.queue.add(w.now+body, bodyEnd, i, c.life)
 			return
 		}
-		owner.subject.End(&c.Call, poise.Result{}, w.instant(owner))
+		w.endAttempt(c, poise.Result{})
 		w.finishCall(i, c.status < 400)
 	}
 }

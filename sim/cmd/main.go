@@ -17,6 +17,7 @@ func main() {
 	first := flag.Uint64("seed", 1, "the first seed")
 	subject := flag.String("subject", "loop", "what is judged")
 	only := flag.String("only", "", "run scenarios whose name contains this")
+	series := flag.Bool("series", false, "print each second of the runs: failed percent / ejections per run")
 	flag.Parse()
 	begin := time.Now()
 	total := 0
@@ -42,6 +43,9 @@ func main() {
 				os.Exit(1)
 			}
 			for _, r := range results {
+				if *series {
+					fmt.Println(r.Series())
+				}
 				for _, v := range r.Verdicts {
 					fmt.Println(v)
 				}
