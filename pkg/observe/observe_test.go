@@ -40,12 +40,12 @@ func TestEnumerations_HaveTextsThatCanBeReadBack(t *testing.T) {
 
 func TestRefusalCauseOf_KnowsTheErrorsOfAPick(t *testing.T) {
 	for err, want := range map[error]observe.RefusalCause{
-		poise.ErrEmpty:                  observe.RefusedEmpty,
-		poise.ErrNoEligible:             observe.RefusedNoEligible,
-		poise.ErrPanicRejected:          observe.RefusedNoEligible,
-		poise.ErrAllTried:               observe.RefusedAllTried,
-		&poise.CapacityError{Limit: 3}:  observe.RefusedAtCapacity,
-		errors.New("a policy's own"):    observe.RefusedByPolicy,
+		poise.ErrEmpty:                   observe.RefusedEmpty,
+		poise.ErrNoEligible:              observe.RefusedNoEligible,
+		poise.ErrPanicRejected:           observe.RefusedNoEligible,
+		poise.ErrAllTried:                observe.RefusedAllTried,
+		&poise.CapacityError{Limit: 3}:   observe.RefusedAtCapacity,
+		errors.New("a policy's own"):     observe.RefusedByPolicy,
 		errors.Join(poise.ErrAtCapacity): observe.RefusedAtCapacity,
 	} {
 		if got := observe.RefusalCauseOf(err); got != want {
