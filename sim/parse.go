@@ -171,8 +171,22 @@ func parseOne(file, name string, lines []string) (*Scenario, error) {
 			return nil, &ParseError{file, len(lines), word, "", ErrMissing}
 		}
 	}
-	slices.SortStableFunc(p.s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	sortEvents(p.s)
 	return p.s, nil
+}
+
+func sortEvents(s *Scenario) {
+	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+}
+
+// ParseMust reads what must hold, the line without the word must, of a scenario with
+// so many servers.
+func ParseMust(text string, servers int) (Must, error) {
+	p := &parser{file: "must", line: 1, words: strings.Fields(text), s: &Scenario{Servers: make([]Server, servers)}}
+	if err := p.must(text); err != nil {
+		return Must{}, err
+	}
+	return p.s.Musts[0], nil
 }
 
 func (p *parser) fail(value string, err error) error {
