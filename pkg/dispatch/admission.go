@@ -59,7 +59,7 @@ func (s *attempt) search(p *published) error {
 		if s.asked.Tried == nil && p.ejected > 0 && s.trial(p, p.priority(i)) {
 			return nil
 		}
-		if s.enter(m, observe.Picked) {
+		if m.accused() && s.divert(p, m) || s.enter(m, observe.Picked, nil) {
 			return nil
 		}
 		s.pass(m)
@@ -72,6 +72,8 @@ func (s *attempt) search(p *published) error {
 		if s.room(p) {
 			return nil
 		}
+	case errors.Is(failed, poise.ErrPanicRejected):
+		return failed // whoever chose that rule wants it so
 	case !errors.Is(failed, poise.ErrAllTried) && !errors.Is(failed, poise.ErrNoEligible) && !errors.Is(failed, poise.ErrAtCapacity):
 		return failed // the policy's own, or nobody is there
 	}
@@ -129,9 +131,29 @@ func (s *attempt) ask(p *published, q poise.Query) (int, error) {
 	return p.view.Index(selection)
 }
 
+// divert has another member serve a call that the policy gave to a suspect: if the
+// call fails there too, the suspect is not to blame.
+func (s *attempt) divert(p *published, suspect *member) bool {
+	asked := s.asked
+	asked.Tried = s.query.Attempts.copied()
+	for range s.picks {
+		asked.Tried.Add(suspect.id, suspect.incarnation)
+		i, err := s.ask(p, asked)
+		if err != nil {
+			return false
+		}
+		m := p.members[i]
+		if !m.accused() && s.enter(m, observe.Diverted, suspect.passive) {
+			return true
+		}
+		asked.Tried.Add(m.id, m.incarnation)
+	}
+	return false
+}
+
 // enter takes a slot of the member and fills the call. An ejected member is entered
 // as a last resort only.
-func (s *attempt) enter(m *member, choice observe.Choice) bool {
+func (s *attempt) enter(m *member, choice observe.Choice, instead *health.PassiveEndpoint) bool {
 	if choice != observe.LastResort && m.out() {
 		s.note(poise.ErrNoEligible)
 		return false
@@ -147,7 +169,11 @@ func (s *attempt) enter(m *member, choice observe.Choice) bool {
 		return false
 	}
 	var begun health.PassiveCall
-	if m.passive != nil {
+	switch {
+	case m.passive == nil:
+	case instead != nil:
+		begun = m.passive.BeginFor(instead, s.query.Now)
+	default:
 		begun = m.passive.Begin(s.query.Now)
 	}
 	s.fill(m, choice, place, number, begun)
@@ -237,7 +263,7 @@ func (s *attempt) room(p *published) bool {
 	from := int(s.chance.Below(uint64(n)))
 	for k := range n {
 		m := p.members[p.view.Eligible((from+k)%n)]
-		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room) {
+		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room, nil) {
 			s.explain(p, m, "room where the policy found none")
 			return true
 		}
@@ -281,22 +307,28 @@ func (s *attempt) lastResort(p *published) bool {
 	full := errors.Is(s.refused, poise.ErrAtCapacity)
 	tried := s.query.Attempts.set()
 	for range s.picks {
+		// It runs under a lock of passive health, and asks it nothing.
 		e, ok := s.passive.LeastRecentlyTried(func(value any) bool {
 			m := value.(*member)
-			switch reason := p.reason(m); {
-			case reason != poise.ExcludedEjected && (reason != poise.NotExcluded || !m.out()),
-				tried.Has(m.id, m.incarnation), s.own && s.asked.Tried.Has(m.id, m.incarnation) && !m.out(),
-				!m.slots.room():
-				return false
+			switch p.reason(m) {
+			case poise.ExcludedEjected:
+				if full && m.unreachable.Load() {
+					return false
+				}
+			case poise.NotExcluded: // ejected since the publication
+				if full || !m.out() {
+					return false
+				}
 			default:
-				return !full || m.passive.Inspect(s.query.Now).Cause != health.EjectedUnreachable
+				return false
 			}
+			return !tried.Has(m.id, m.incarnation) && m.slots.room()
 		}, s.query.Now)
 		if !ok {
 			return false
 		}
 		m := e.Value().(*member)
-		if s.enter(m, observe.LastResort) {
+		if s.enter(m, observe.LastResort, nil) {
 			s.explain(p, m, "nobody else was left: least recently tried of the ejected")
 			return true
 		}

@@ -54,6 +54,7 @@ type member struct {
 	window      *health.OutcomeWindow   // nil: off
 	value       syncx.Pointer[any]
 	retired     syncx.Bool
+	unreachable syncx.Bool // it is ejected because nothing could be sent to it, as published
 
 	// What follows belongs to the changes of the loop.
 
@@ -98,6 +99,9 @@ func (m *member) sample() poise.Sample {
 
 // out reports whether the member is ejected at this moment.
 func (m *member) out() bool { return m.passive != nil && m.passive.Ejected() }
+
+// accused reports whether the member is a suspect whose calls may be at fault.
+func (m *member) accused() bool { return m.passive != nil && m.passive.Accused() }
 
 // refused accounts for a slot that may have been held for a moment: whoever put a
 // draining member into the list may wait for its last call.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
 )
 
 // epoch is the instant at which the tests begin.
@@ -23,4 +24,10 @@ func requireField(t testing.TB, err error, field string, sentinel error) {
 	if !errors.As(err, &refused) || refused.Field != field || !errors.Is(err, sentinel) {
 		t.Errorf("want %v for %s, got %v", sentinel, field, err)
 	}
+}
+
+// noPassive switches passive health off.
+func noPassive() (cfg health.PassiveHealthConfig) {
+	cfg.Off = true
+	return cfg
 }

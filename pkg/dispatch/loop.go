@@ -62,6 +62,8 @@ func NewLoop(cfg LoopConfig) (*Loop, error) {
 		if cfg.Passive.Seed == 0 {
 			cfg.Passive.Seed = cfg.Seed
 		}
+		// Only where calls are tied to members a suspect can do without the next ones.
+		cfg.Passive.Divert = cfg.Passive.Divert || keyed(cfg.Policy)
 		if l.core.passive, err = health.NewPassiveHealth(cfg.Passive); err != nil {
 			return nil, inField("Passive", err)
 		}
@@ -78,6 +80,20 @@ func NewLoop(cfg LoopConfig) (*Loop, error) {
 	}
 	l.membership.last = time.Time{}
 	return l, nil
+}
+
+// keyed reports whether the policy ties calls to members by a key.
+func keyed(policy poise.Policy) bool {
+	view, err := poise.NewView(nil)
+	if err != nil {
+		return false
+	}
+	picker, err := compile(policy, view)
+	if err != nil {
+		return false
+	}
+	_, ties := picker.(poise.Preferrer)
+	return ties
 }
 
 // Update makes the members those of the list. A member of the same identity and

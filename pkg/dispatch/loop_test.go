@@ -59,11 +59,12 @@ func BenchmarkLoop_AcquireEnd(b *testing.B) {
 			})
 			b.ReportAllocs()
 			var c dispatch.Call
+			a := new(dispatch.Attempts)
 			for b.Loop() {
 				q := dispatch.Query{Now: epoch}
-				var a dispatch.Attempts
 				if attempts {
-					q.Attempts = &a
+					*a = dispatch.Attempts{}
+					q.Attempts = a
 				}
 				if err := l.Acquire(&c, q); err != nil {
 					b.Fatal(err)

@@ -313,13 +313,16 @@ func (ms *membership) publishDue(now time.Time) (next time.Time) {
 }
 
 // look takes over who is ejected. Requires mu.
-func (ms *membership) look() {
+func (ms *membership) look(now time.Time) {
 	if !ms.unseen.Swap(false) {
 		return
 	}
 	for _, m := range ms.members {
 		if out := m.out(); out != m.ejected {
 			m.ejected, ms.dirty = out, true
+		}
+		if m.ejected {
+			m.unreachable.Store(m.passive.Inspect(now).Cause == health.EjectedUnreachable)
 		}
 	}
 }
@@ -341,7 +344,7 @@ func (ms *membership) advance(now time.Time) (next time.Time, err error) {
 			ms.unseen.Store(true)
 		}
 	}
-	ms.look()
+	ms.look(now)
 	next = sooner(next, ms.publishDue(now))
 	ms.due = next
 	return next, ms.err
