@@ -201,6 +201,9 @@ func (l *Loop) refused(q Query, err error) error {
 // the call may be sent although it may have been received before. The rules are
 // those of RetryConfig.Next.
 func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time) Step {
+	if r.Outcome == poise.Success || !r.Outcome.IsObservation() {
+		return l.core.retry.Next(RetryState{}, r, repeatable) // whatever was done, and whoever is left
+	}
 	state := a.state()
 	l.left(a, &state)
 	if l.core.passive != nil && r.Outcome == poise.Overloaded {
