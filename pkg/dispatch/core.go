@@ -24,7 +24,9 @@ type core struct {
 	admit   func(now time.Time)
 
 	releases syncx.Mutex
-	released []any // guarded by releases
+	// Guarded by releases.
+	released []any
+	leaving  map[uint64]*member // removed, and holding calls; by incarnation
 }
 
 // changed notes that somebody was ejected or came back.
@@ -38,8 +40,26 @@ func (c *core) changed() {
 func (c *core) release(m *member) {
 	c.releases.Lock()
 	c.released = append(c.released, *m.value.Load())
+	delete(c.leaving, m.incarnation)
 	c.releases.Unlock()
 	c.wake()
+}
+
+// leave notes a member that is about to be removed.
+func (c *core) leave(m *member) {
+	c.releases.Lock()
+	defer c.releases.Unlock()
+	if c.leaving == nil {
+		c.leaving = make(map[uint64]*member)
+	}
+	c.leaving[m.incarnation] = m
+}
+
+// isLeaving reports whether a member of that incarnation was removed and holds calls.
+func (c *core) isLeaving(incarnation uint64) bool {
+	c.releases.Lock()
+	defer c.releases.Unlock()
+	return c.leaving[incarnation] != nil
 }
 
 // member is one incarnation of one member.
@@ -62,29 +82,47 @@ type member struct {
 	said      poise.Status // by SetStatus; Ready is no word
 	offline   bool         // SetConnected
 	unhealthy poise.Reason // Report; NotExcluded if it is well
-	ejected   bool         // as published
-	scale     float64      // of the weight, by the window; 1 where it is not lowered
-	index     int
-	dirty     bool
+	ejected   bool         // as of the last look
+	weight    float64      // the part of its weight that its outcomes leave it
+	bad       error        // why it is left out although nobody wanted that
+	index     int          // in the list
+	touched   bool         // its sample is to be taken anew
 }
 
 // status returns the stricter of what the list and SetStatus say.
-func (m *member) status() poise.Status {
+func (m *member) status() poise.Status { return m.statusIn(&m.spec) }
+
+// statusIn is status with another Spec.
+func (m *member) statusIn(spec *Spec) poise.Status {
 	switch {
-	case m.spec.Status == poise.Draining || m.said == poise.Draining:
+	case spec.Status == poise.Draining || m.said == poise.Draining:
 		return poise.Draining
-	case m.spec.Status == poise.Unavailable || m.said == poise.Unavailable:
+	case spec.Status == poise.Unavailable || m.said == poise.Unavailable:
 		return poise.Unavailable
 	}
-	return poise.Ready
+	return spec.Status
 }
 
-// sample returns the member as transforms and policies see it; Spec has the order in
-// which its parts count.
-func (m *member) sample() poise.Sample {
-	s := m.spec.Sample
-	s.Status = m.status()
+// leftOut is the locality of members that are left out, so that theirs need not fit
+// the others'.
+const leftOut = "\x00left out"
+
+// sample returns the member as transforms are shown it, with a Spec and a factor of
+// all weights; Spec has the order in which its parts count.
+func (m *member) sample(spec *Spec, factor uint32) poise.Sample {
+	if m.bad != nil {
+		return poise.Sample{
+			ID: m.id, Incarnation: m.incarnation, Load: m.tracker,
+			Locality: leftOut, Excluded: poise.ExcludedOutOfScope, PanicOptOut: true,
+		}
+	}
+	s := spec.Sample
+	s.Status = m.statusIn(spec)
 	s.Load = m.tracker
+	if factor > 1 {
+		weight := float64(s.Weight.Value()) * float64(factor) * m.weight
+		s.Weight, _ = poise.NewWeight(uint32(max(weight, 1))) // never 0
+	}
 	switch {
 	case s.Excluded != poise.NotExcluded:
 	case m.offline:

@@ -7,6 +7,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/observe"
 )
 
 // epoch is the instant at which the tests begin.
@@ -31,3 +32,11 @@ func noPassive() (cfg health.PassiveHealthConfig) {
 	cfg.Off = true
 	return cfg
 }
+
+// outcomeList is an Observer that keeps the outcomes of a sequential test.
+type outcomeList struct {
+	observe.Nobody
+	list []poise.Outcome
+}
+
+func (l *outcomeList) Ended(e observe.Ended) { l.list = append(l.list, e.Result.Outcome) }
