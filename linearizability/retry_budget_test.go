@@ -3,7 +3,7 @@ package linearizability
 import (
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -11,7 +11,7 @@ import (
 var retryBudget = subject{
 	spec: seq.Budget(60, 2),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		b, err := poisehttp.NewRetryBudget(poisehttp.RetryBudgetConfig{Percent: 60, Burst: 2})
+		b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: 60, Burst: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/copyleftdev/poise-go/models/explore"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -17,7 +17,7 @@ type budget interface {
 }
 
 func realBudget() budget {
-	b, err := poisehttp.NewRetryBudget(poisehttp.RetryBudgetConfig{Percent: 60, Burst: 1})
+	b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: 60, Burst: 1})
 	if err != nil {
 		panic(err)
 	}

@@ -138,10 +138,6 @@ func TestSlots_LawCallsArePathsOfTheirGraph(t *testing.T) {
 	requireSample(t, "../tla/slots/Slots.histories", append(sample, explored(t, "Slots")...))
 }
 
-func TestQuarantine_LawCallsArePathsOfItsGraph(t *testing.T) {
-	requireSample(t, "../tla/quarantine/Quarantine.histories", requireLaw(t, "../tla/quarantine/Quarantine.graph", quarantineMapping()))
-}
-
 func TestActiveHealth_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/activehealth/ActiveHealth.histories", requireLaw(t, "../tla/activehealth/ActiveHealth.graph", activeHealthMapping()))
 }
@@ -150,8 +146,8 @@ func TestCircuit_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/circuit/Circuit.histories", requireLaw(t, "../tla/circuit/Circuit.graph", circuitMapping()))
 }
 
-func TestWard_LawCallsArePathsOfItsGraph(t *testing.T) {
-	requireSample(t, "../tla/ward/Ward.histories", requireLaw(t, "../tla/ward/Ward.graph", wardMapping()))
+func TestDispatch_LawCallsArePathsOfItsGraph(t *testing.T) {
+	requireSample(t, "../tla/dispatch/Dispatch.histories", requireLaw(t, dispatchGraph, dispatchMapping("")))
 }
 
 func TestLives_LawCallsArePathsOfTheirGraph(t *testing.T) {
@@ -189,14 +185,6 @@ func TestHistories_OfTheFuzzCorpora(t *testing.T) {
 			}
 			p := play(t, replay.NewLookup(g), inFlightMapping(), g.Initial[initial])
 			playInFlight(t, p, script)
-			looked += len(p.accepted(t).Calls)
-		}
-	})
-	t.Run("Quarantine", func(t *testing.T) {
-		g := replay.Load(t, "../tla/quarantine/Quarantine.graph")
-		for _, args := range corpus(t, "FuzzQuarantine") {
-			p := play(t, replay.NewLookup(g), quarantineMapping(), g.Initial[0])
-			playQuarantine(t, p, args[4].([]byte))
 			looked += len(p.accepted(t).Calls)
 		}
 	})
@@ -246,52 +234,6 @@ func playInFlight(t *testing.T, p *player[*inFlight], script []byte) {
 		}
 		p.make(t, label("(*InFlight).Acquire", by, by))
 		owner = append(owner, by)
-	}
-}
-
-// playQuarantine reads a script as FuzzQuarantine does, with the configuration of
-// the graph. What is out of its bounds, or no client may do, is left out.
-func playQuarantine(t *testing.T, p *player[*quarantine], script []byte) {
-	label := func(name, call, outcome string, draw int) replay.Label {
-		return replay.Label{Name: name, Args: replay.Record{
-			"call": replay.Of(call), "outcome": replay.Of(outcome), "draw": replay.Of(draw),
-		}.Value()}
-	}
-	var out []string // the calls with a permit, the newest last
-	for step := 0; step < len(script); step++ {
-		argument := byte(0)
-		if step+1 < len(script) {
-			argument = script[step+1]
-		}
-		switch op := script[step] % 8; op {
-		case 0:
-			for _, c := range []string{"a", "b"} {
-				if p.make(t, label("(*Quarantine).Admit", c, "", 0)) {
-					if p.s.epochs[c] >= 0 {
-						out = append(out, c)
-					}
-					break
-				}
-			}
-		case 1, 2, 3:
-			if len(out) == 0 {
-				continue
-			}
-			newest := out[len(out)-1]
-			if p.make(t, label("(*Quarantine).Report", newest, []string{"failure", "success", "cancelled"}[op-1], 0)) {
-				out = out[:len(out)-1]
-			}
-		case 4:
-			for range int(argument) * p.g.Constants["Backoff"].Int() / 64 {
-				p.make(t, label("Tick", "", "", 0))
-			}
-			step++
-		case 5:
-			p.make(t, label("StepBack", "", "", 0))
-			step++
-		default:
-			p.make(t, label("(*Quarantine).Return", "", "", 0))
-		}
 	}
 }
 

@@ -99,7 +99,7 @@ Again(c) == CHOOSE m \in Back(c) :
 Without(s, m) == SelectSeq(s, LAMBDA x : x # m)
 
 \* The call is over and leaves nothing behind.
-Forget(c) == /\ phase' = [phase EXCEPT ![c] = "idle"]
+Finish(c) == /\ phase' = [phase EXCEPT ![c] = "idle"]
              /\ safe' = [safe EXCEPT ![c] = FALSE]
              /\ visits' = [visits EXCEPT ![c] = <<>>]
              /\ spent' = [spent EXCEPT ![c] = {}]
@@ -154,7 +154,7 @@ Why(c) == IF removed = Members THEN "empty"
 AcquireRefused(c, wish) ==
   /\ phase[c] = "ready"
   /\ (First(c) = {} /\ Back(c) = {}) \/ Hasty(c, wish)
-  /\ Forget(c)
+  /\ Finish(c)
   /\ Say("AcquireRefused", c, wish, Why(c))
   /\ UNCHANGED <<world, saved, budget>>
 
@@ -228,7 +228,7 @@ NextRepeats(c) ==
 NextStops(c) ==
   /\ phase[c] = "over"
   /\ Step(c) \notin Goes
-  /\ Forget(c)
+  /\ Finish(c)
   /\ Say("NextStops", c, "", Step(c))
   /\ UNCHANGED <<world, saved, budget>>
 
@@ -283,10 +283,10 @@ Next == \/ \E c \in Callers : \/ \E s \in BOOLEAN : Begin(c, s)
         \/ \E m \in Members : Update(m)
 
 \* The state without the last step, for a graph in which each comes once.
-Forgetting == /\ last.op \notin {"Init", "Forget"}
+Forget == /\ last.op \notin {"Init", "Forget"}
               /\ last' = [op |-> "Forget", by |-> "", arg |-> 0, res |-> ""]
               /\ UNCHANGED <<world, saved, budget, phase, self>>
-GraphSpec == Init /\ [][Forgetting \/ (last.op \in {"Init", "Forget"} /\ Next)]_vars
+GraphSpec == Init /\ [][Forget \/ (last.op \in {"Init", "Forget"} /\ Next)]_vars
 
 \* A caller goes on, and a member answers or a deadline ends in the end.
 Spec == /\ Init

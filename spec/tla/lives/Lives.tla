@@ -2,12 +2,10 @@
 \* Models: the lives of endpoints that join, leave and come back, the operator's word on
 \* them, and when an endpoint is closed.
 \* Go: pkg/dispatch/balancer.go Balancer.
-\* Go: pkg/dispatch/membership.go member.
-\* Go: pkg/dispatch/call.go call.
-\* Go: pkg/dispatch/attempt.go attempt.
+\* Go: pkg/dispatch/call.go Call.
 \* Grain: one action is one call. Update and SetStatus are serialised and each is published by
-\* one swap; ViewRefresh has the steps, Dispatch those of a call, Slots those of draining.
-\* Left out: weights, limits and places, load, quarantines, Unavailable, Close, and lists
+\* one swap; Publication has what is published when, Slots the steps of draining.
+\* Left out: weights, limits and places, load, health, Unavailable, Close, and lists
 \* that are refused for another reason than an Endpoint that belongs to somebody else.
 \* Drawn: at.
 EXTENDS Naturals, FiniteSets
@@ -106,7 +104,7 @@ SetStatus(i, s) ==
 
 Status(i) == IF said[i] # "ready" THEN said[i] ELSE IF Bug = "IgnoresTheList" THEN "ready" ELSE listed[i]
 
-\* Go: (*Balancer).RoundTrip, of a call that the policy wants to go to an endpoint.
+\* Go: (*Balancer).Acquire, of a call that the policy wants to go to an endpoint.
 Call(c, i) ==
   /\ held[c] = None
   /\ LET admits == at[i] # 0 /\ Status(i) = "ready"
@@ -114,7 +112,7 @@ Call(c, i) ==
         /\ Say("Call", c, [id |-> i], IF admits THEN "admitted" ELSE "not eligible")
   /\ UNCHANGED <<lives, closed, budget>>
 
-\* Go: (*attempt).release, at the end of the call.
+\* Go: (*Call).End.
 End(c) ==
   /\ held[c] # None
   /\ held' = [held EXCEPT ![c] = None]
