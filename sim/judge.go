@@ -246,3 +246,15 @@ func standardError(a, b [][2]float64, factor float64) float64 {
 	}
 	return math.Sqrt(squares) / n
 }
+
+// Fails reports whether something that must hold does not.
+func Fails(results []Result) bool {
+	for _, r := range results {
+		for _, v := range r.Verdicts {
+			if !v.Holds {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -56,7 +56,8 @@ func (e *ParseError) Unwrap() error { return e.Err }
 //
 //	title     what happens, in a sentence
 //	cases     n k: 3 1 | 5 2              then $n and $k stand for these values; "_" in
-//	                                      a value is a space
+//	                                      a value is a space; of several such lines
+//	                                      every combination is a case
 //	policies  round-robin two-choices ring-hash …
 //	seeds     200
 //	length    10s
@@ -79,53 +80,56 @@ func (e *ParseError) Unwrap() error { return e.Err }
 // window is given by instants, which may go on by calls: "after 2s,0s+100calls" is
 // after two seconds and after the hundredth call, whichever is later.
 func Parse(name, text string) ([]*Scenario, error) {
-	lines := strings.Split(text, "\n")
-	for number, line := range lines {
-		rest, found := strings.CutPrefix(strings.TrimSpace(line), "cases ")
-		if !found {
-			continue
-		}
-		return parseCases(name, lines, number, rest)
-	}
-	s, err := parseOne(name, name, lines)
-	if err != nil {
-		return nil, err
-	}
-	return []*Scenario{s}, nil
+	return parseLines(name, name, strings.Split(text, "\n"))
 }
 
-// parseCases reads the text once for each case.
-func parseCases(name string, lines []string, at int, text string) ([]*Scenario, error) {
-	refuse := func(value string, err error) ([]*Scenario, error) {
-		return nil, &ParseError{name, at + 1, "cases", value, err}
+// parseLines reads the lines once for each case of the first line of cases.
+func parseLines(file, name string, lines []string) ([]*Scenario, error) {
+	at := slices.IndexFunc(lines, func(line string) bool {
+		return strings.HasPrefix(strings.TrimSpace(line), "cases ")
+	})
+	if at < 0 {
+		s, err := parseOne(file, name, lines)
+		if err != nil {
+			return nil, err
+		}
+		return []*Scenario{s}, nil
 	}
-	head, body, found := strings.Cut(text, ":")
-	names := strings.Fields(head)
+	head, body, found := strings.Cut(strings.TrimSpace(lines[at]), ":")
+	names := strings.Fields(head)[1:]
 	if !found || len(names) == 0 {
-		return refuse(text, ErrMissing)
+		return nil, &ParseError{file, at + 1, "cases", lines[at], ErrMissing}
 	}
 	var all []*Scenario
 	for one := range strings.SplitSeq(body, "|") {
 		values := strings.Fields(one)
 		if len(values) != len(names) {
-			return refuse(one, ErrMissing)
-		}
-		var pairs []string
-		for i := range names {
-			pairs = append(pairs, names[i]+"="+values[i])
+			return nil, &ParseError{file, at + 1, "cases", one, ErrMissing}
 		}
 		replaced := slices.Clone(lines)
 		replaced[at] = ""
 		for i := range replaced {
 			replaced[i] = fill(replaced[i], names, values)
 		}
-		s, err := parseOne(name, name+"/"+strings.Join(pairs, ","), replaced)
+		some, err := parseLines(file, caseName(name, names, values), replaced)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		all = append(all, some...)
 	}
 	return all, nil
+}
+
+// caseName adds a case to the name of a scenario.
+func caseName(name string, names, values []string) string {
+	separator := "/"
+	for i := range names {
+		if strings.Contains(name, "/") {
+			separator = ","
+		}
+		name += separator + names[i] + "=" + values[i]
+	}
+	return name
 }
 
 // fill puts the values in the places of the names. An underscore in a value is a
@@ -171,8 +175,22 @@ func parseOne(file, name string, lines []string) (*Scenario, error) {
 			return nil, &ParseError{file, len(lines), word, "", ErrMissing}
 		}
 	}
-	slices.SortStableFunc(p.s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	sortEvents(p.s)
 	return p.s, nil
+}
+
+func sortEvents(s *Scenario) {
+	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+}
+
+// ParseMust reads what must hold, the line without the word must, of a scenario with
+// so many servers.
+func ParseMust(text string, servers int) (Must, error) {
+	p := &parser{file: "must", line: 1, words: strings.Fields(text), s: &Scenario{Servers: make([]Server, servers)}}
+	if err := p.must(text); err != nil {
+		return Must{}, err
+	}
+	return p.s.Musts[0], nil
 }
 
 func (p *parser) fail(value string, err error) error {

@@ -80,6 +80,7 @@ type call struct {
 	server   int32
 	class    Class
 	state    callState
+	attempts int
 	everSent bool
 	size     float64
 	began    int64
@@ -374,7 +375,7 @@ func (w *world) arrived() error {
 	i := w.newCall()
 	c := &w.calls[i]
 	c.Key, c.Repeatable = key, class != Post
-	c.client, c.class, c.size, c.began, c.due, c.everSent = owner, class, size, w.now, 0, false
+	c.client, c.class, c.size, c.began, c.due, c.everSent, c.attempts = owner, class, size, w.now, 0, false, 0
 	w.record.began(w.now, class)
 	if of.Deadline > 0 {
 		c.due = w.now + int64(of.Deadline)
@@ -422,6 +423,7 @@ func (w *world) attempt(i int32) {
 	}
 	c.life++
 	c.state, c.server, c.timeout = sent, int32(chosen), 0
+	c.attempts++
 	owner.held[chosen]++
 	if t := int64(w.s.Calls.AttemptTimeout); t > 0 {
 		c.timeout = w.now + t
@@ -438,9 +440,9 @@ func (w *world) endAttempt(c *call, r poise.Result) {
 }
 
 // roomFor reports whether a member that is listed, not draining and not ejected had
-// room for a call of the client that has not been sent anywhere.
+// room for a call of the client that had no attempt yet.
 func (w *world) roomFor(c *client, of *call) bool {
-	if of.everSent {
+	if of.attempts > 0 {
 		return false
 	}
 	for i := range w.listed {

@@ -17,8 +17,11 @@ type core struct {
 	observer observe.Observer // nil: nobody
 	wake     func()           // never nil
 
-	// unseen: since the last look somebody was ejected or came back.
-	unseen syncx.Bool
+	flips syncx.Mutex
+	// flipped are those who were ejected or came back since the last look; guarded by
+	// flips.
+	flipped []*member
+
 	// waiting is how many calls wait, and admit gives them what room there is.
 	waiting syncx.Int32
 	admit   func(now time.Time)
@@ -29,11 +32,24 @@ type core struct {
 	leaving  map[uint64]*member // removed, and holding calls; by incarnation
 }
 
-// changed notes that somebody was ejected or came back.
-func (c *core) changed() {
-	if !c.unseen.Swap(true) {
+// changed notes that the member was ejected or came back.
+func (c *core) changed(m *member) {
+	c.flips.Lock()
+	c.flipped = append(c.flipped, m)
+	first := len(c.flipped) == 1
+	c.flips.Unlock()
+	if first {
 		c.wake()
 	}
+}
+
+// seen returns those who were ejected or came back since the last look.
+func (c *core) seen() []*member {
+	c.flips.Lock()
+	defer c.flips.Unlock()
+	flipped := c.flipped
+	c.flipped = nil
+	return flipped
 }
 
 // release hands out the value of a member whose last call has ended.
@@ -140,6 +156,15 @@ func (m *member) out() bool { return m.passive != nil && m.passive.Ejected() }
 
 // accused reports whether the member is a suspect whose calls may be at fault.
 func (m *member) accused() bool { return m.passive != nil && m.passive.Accused() }
+
+// serves reports whether the member has served its last call and is no suspect.
+func (m *member) serves(now time.Time) bool {
+	if m.out() || m.accused() {
+		return false
+	}
+	state := m.passive.Inspect(now)
+	return state.State == health.Serving && state.Run == 0
+}
 
 // refused accounts for a slot that may have been held for a moment: whoever put a
 // draining member into the list may wait for its last call.

@@ -172,7 +172,7 @@ func (l *Loop) Acquire(c *Call, q Query) error {
 			return l.refused(q, err)
 		}
 	}
-	if err := l.admission.acquire(c, q); err != nil {
+	if err := l.admission.acquire(c, &q); err != nil {
 		return l.refused(q, err)
 	}
 	return nil

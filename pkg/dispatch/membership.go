@@ -56,7 +56,8 @@ type membership struct {
 	retry    time.Time // of a publication that failed; the zero time if it did not
 	weighed  time.Time // when the windows were asked
 	err      error     // of the last publication
-	due      time.Time // what advance has returned
+	judged   time.Time // when passive health was let do what is due
+	due      time.Time // when it wants to be next; the zero time for at once
 	untold   []observe.Published
 	telling  bool
 	news     bool // something was published since the last tell
@@ -182,6 +183,7 @@ func (ms *membership) update(specs []Spec, lenient bool, now time.Time) (left []
 	}
 	ms.factor, ms.again = factor, again
 	left = ms.install(p, next, specs, version, now)
+	ms.wake() // passive health and transforms may want to be asked
 	return left, nil
 }
 
@@ -289,14 +291,28 @@ func (ms *membership) try(members []*member, now time.Time) (p *published, again
 	return &published{view: view, picker: picker, members: members}, again, nil
 }
 
-// see returns the View of the samples of the chain. It belongs to who builds.
+// see returns the View of the samples of the chain: made of the last one and what has
+// changed, where that had the same members. It belongs to who builds.
 func (ms *membership) see() (*poise.View, error) {
 	samples := ms.chain.Samples()
-	candidates := make([]poise.Candidate, len(samples))
-	for i := range samples {
-		candidates[i] = samples[i]
+	if ms.view == nil {
+		candidates := make([]poise.Candidate, len(samples))
+		for i := range samples {
+			candidates[i] = samples[i]
+		}
+		return poise.NewView(candidates)
 	}
-	return poise.NewView(candidates)
+	changed := ms.chain.Changed()
+	different := make([]poise.Sample, len(changed))
+	for k, i := range changed {
+		different[k] = samples[i]
+	}
+	view, err := ms.view.With(different...)
+	if err != nil {
+		ms.view = nil // the next one is made of all, and names who is to blame
+		return ms.see()
+	}
+	return view, nil
 }
 
 // culprit returns the index of the member that is to blame for an error of a View or
@@ -354,6 +370,7 @@ func (ms *membership) install(p *published, next []*member, specs []Spec, versio
 		byNumber[m.incarnation], byID[m.id], m.index = m, m, i
 		if m.passive == nil && ms.passive != nil {
 			m.passive = ms.passive.Add(m, now)
+			ms.due = time.Time{}
 		}
 		m.spec = specs[i]
 		value := m.spec.Value
@@ -472,7 +489,9 @@ func (ms *membership) republish(now time.Time) error {
 		ms.wake()
 		return err
 	}
-	ms.again = again
+	if ms.again = again; !again.IsZero() {
+		ms.wake()
+	}
 	changed := ms.chain.Changed()
 	if changed == nil {
 		changed = []int{}
@@ -562,20 +581,19 @@ func (ms *membership) publishDue(now time.Time) (next time.Time) {
 	return ms.again
 }
 
-// look takes over who is ejected. Requires mu.
-func (ms *membership) look(now time.Time) {
-	if !ms.unseen.Swap(false) {
-		return
+// look takes over who is ejected: of those who were noted, or of all. Requires mu.
+func (ms *membership) look(all bool, now time.Time) {
+	flipped := ms.seen()
+	if all {
+		flipped = ms.members
 	}
-	for _, m := range ms.members {
+	for _, m := range flipped {
 		out := m.out()
-		if out {
-			m.unreachable.Store(m.passive.Inspect(now).Cause == health.EjectedUnreachable)
-		}
-		if out == m.ejected {
+		if out == m.ejected || m.retired.Load() {
 			continue
 		}
 		if m.ejected = out; out {
+			m.unreachable.Store(m.passive.Inspect(now).Cause == health.EjectedUnreachable)
 			ms.ejected++
 		} else {
 			ms.ejected--
@@ -604,6 +622,21 @@ func (ms *membership) weigh(now time.Time) (next time.Time) {
 	return now.Add(weighEvery)
 }
 
+// judge lets passive health do what is due, and reports whether it did. Requires mu.
+func (ms *membership) judge(now time.Time) bool {
+	// An instant before the last one is a clock that was set back.
+	if ms.passive == nil || !ms.due.IsZero() && now.Before(ms.due) && !now.Before(ms.judged) {
+		return false
+	}
+	late := time.Duration(0)
+	if !ms.due.IsZero() && now.After(ms.due) {
+		late = now.Sub(ms.due)
+	}
+	ms.judged = now
+	ms.due, _ = ms.passive.Advance(now, late)
+	return true
+}
+
 // advance does what is due at the instant, and returns when to come again.
 func (ms *membership) advance(now time.Time) (next time.Time, err error) {
 	ms.mu.Lock()
@@ -612,20 +645,10 @@ func (ms *membership) advance(now time.Time) (next time.Time, err error) {
 		return time.Time{}, nil
 	}
 	ms.leave() // nobody builds, and mu is held
-	late := time.Duration(0)
-	if !ms.due.IsZero() && now.After(ms.due) {
-		late = now.Sub(ms.due)
-	}
-	if ms.passive != nil {
-		var changed bool
-		if next, changed = ms.passive.Advance(now, late); changed {
-			ms.unseen.Store(true)
-		}
-	}
-	ms.look(now)
-	next = sooner(next, ms.weigh(now))
+	looked := ms.judge(now)
+	ms.look(looked, now)
+	next = sooner(ms.due, ms.weigh(now))
 	next = sooner(next, ms.publishDue(now))
-	ms.due = next
 	return next, ms.err
 }
 
