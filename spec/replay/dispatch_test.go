@@ -22,7 +22,8 @@ type loop struct {
 	released map[int]int
 	callers  map[string]*logicalCall
 	others   map[int]*dispatch.Call
-	fault    string // planted by a test
+	budget   map[string]int // what is left to be begun
+	fault    string         // planted by a test
 }
 
 // logicalCall is a call of a caller, with its attempts.
@@ -73,6 +74,9 @@ func newLoop(constants replay.Record, fault string) (*loop, error) {
 	l := &loop{
 		now: time.Unix(1, 0), released: map[int]int{}, callers: map[string]*logicalCall{"a": {phase: "idle"}},
 		others: map[int]*dispatch.Call{}, fault: fault,
+		budget: map[string]int{
+			"calls": constants["Calls"].Int(), "reports": constants["Reports"].Int(), "others": constants["Others"].Int(),
+		},
 	}
 	var err error
 	l.Loop, err = dispatch.NewLoop(dispatch.LoopConfig{
@@ -123,6 +127,7 @@ var refusals = []struct {
 func (l *loop) acquire(args replay.Record) (any, error) {
 	l.wish = strconv.Itoa(args["arg"].Int())
 	if args["by"].Str() == "" {
+		l.budget["others"]--
 		c := new(dispatch.Call)
 		l.others[args["arg"].Int()] = c
 		err := l.Acquire(c, dispatch.Query{Now: l.passes()})
@@ -183,9 +188,11 @@ func dispatchMapping(fault string) replay.Mapping[*loop] {
 		New: func(constants, _ replay.Record) (*loop, error) { return newLoop(constants, fault) },
 		Apply: map[string]func(*loop, replay.Record) (any, error){
 			"Begin": func(l *loop, args replay.Record) (any, error) {
+				l.budget["calls"]--
 				l.callers[args["by"].Str()] = &logicalCall{phase: "ready", safe: args["arg"].Int() == 1}
 				return "", nil
 			},
+			"Rest":            func(*loop, replay.Record) (any, error) { return "", nil },
 			"(*Loop).Acquire": (*loop).acquire,
 			"(*Call).Answered": func(l *loop, args replay.Record) (any, error) {
 				c := l.callers[args["by"].Str()]
@@ -195,6 +202,7 @@ func dispatchMapping(fault string) replay.Mapping[*loop] {
 			"(*Call).End":  (*loop).end,
 			"(*Loop).Next": (*loop).next,
 			"(*Loop).Report": func(l *loop, args replay.Record) (any, error) {
+				l.budget["reports"]--
 				found := poise.ExcludedUnhealthy
 				for _, m := range l.Inspect(l.now).Members {
 					if m.Incarnation == uint64(args["arg"].Int()) && m.Unhealthy != poise.NotExcluded {
@@ -219,7 +227,6 @@ func dispatchMapping(fault string) replay.Mapping[*loop] {
 		Project: (*loop).project,
 		May:     mayDispatch,
 		Hidden: []replay.Exempt{
-			{Name: "budget", Why: "bounds of the model"},
 			{Name: "visits", Why: "in which order members were tried shows in whom an attempt goes back to"},
 			{Name: "spent", Why: "who is not tried again shows in whom an attempt goes back to, and in Next"},
 			{Name: "sent", Why: "how often a call was sent shows in Next"},
@@ -240,7 +247,6 @@ func (l *loop) project() map[string]any {
 			load[v] = 1000 // what is published is something else
 		}
 	}
-	count := 0
 	for m := range len(in.Members) + len(l.removed) {
 		m++
 		if _, there := load[m]; !there {
@@ -248,7 +254,7 @@ func (l *loop) project() map[string]any {
 			load[m] = l.heldBy(m) // nobody shows it any more
 		}
 		used, released = append(used, load[m]), append(released, l.released[m])
-		count = 0
+		count := 0
 		if l.others[m] != nil {
 			count = 1
 		}
@@ -267,6 +273,7 @@ func (l *loop) project() map[string]any {
 	return map[string]any{
 		"used": used, "out": setOf(out), "removed": setOf(removed), "released": released, "others": others,
 		"saved": in.Retries / 100, "phase": phase, "safe": safe, "to": to, "result": result,
+		"budget": l.budget,
 	}
 }
 
@@ -314,6 +321,8 @@ func mayDispatch(constants, state replay.Record, name string, args replay.Record
 	switch name {
 	case "Begin":
 		return phase == "idle" && left["calls"].Int() > 0
+	case "Rest":
+		return left["calls"].Int() == 0 && state["phase"].Fields()["a"].Str() == "idle"
 	case "(*Loop).Acquire":
 		if by == "" {
 			return left["others"].Int() > 0 && !in("removed") && !in("out") && of("used").Int() < constants["Limit"].Int()

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -107,21 +108,36 @@ func (p *player[S]) accepted(t failer) replay.History {
 // requireLaw plays scripts that rapid draws, which lead further than a shortest
 // path to an edge, and returns the histories of a few fixed ones.
 func requireLaw[S any](t *testing.T, file string, m replay.Mapping[S]) (sample []replay.History) {
-	look := replay.NewLookup(replay.Load(t, file))
-	calls, initial := 0, look.Graph.Initial
-	rapid.Check(t, func(t *rapid.T) {
-		p := play(t, look, m, rapid.SampledFrom(initial).Draw(t, "initial"))
-		p.script(t, rapid.SliceOfN(rapid.Byte(), 20, 60).Draw(t, "script"))
-		calls += len(p.accepted(t).Calls)
-	})
-	t.Logf("counts: calls-looked-up=%d", calls)
+	l := law[S]{look: replay.NewLookup(replay.Load(t, file)), mapping: m}
+	rapid.Check(t, l.drawn)
+	t.Logf("counts: calls-looked-up=%d", l.calls)
+	return l.fixed(t)
+}
+
+// law is what a type must keep whatever script is played on it.
+type law[S any] struct {
+	look    *replay.Lookup
+	mapping replay.Mapping[S]
+	calls   int // that were looked up
+}
+
+// drawn plays a script that rapid draws.
+func (l *law[S]) drawn(t *rapid.T) {
+	p := play(t, l.look, l.mapping, rapid.SampledFrom(l.look.Graph.Initial).Draw(t, "initial"))
+	p.script(t, rapid.SliceOfN(rapid.Byte(), 20, 60).Draw(t, "script"))
+	l.calls += len(p.accepted(t).Calls)
+}
+
+// fixed plays a few scripts, the same each time, and returns their histories.
+func (l *law[S]) fixed(t *testing.T) (sample []replay.History) {
+	initial := l.look.Graph.Initial
 	for i := range 4 {
 		chance := poise.NewGenerator(uint64(i + 1))
 		script := make([]byte, 25)
 		for j := range script {
 			script[j] = byte(chance.Below(256))
 		}
-		p := play(t, look, m, initial[i%len(initial)])
+		p := play(t, l.look, l.mapping, initial[i%len(initial)])
 		p.script(t, script)
 		sample = append(sample, p.accepted(t))
 	}
@@ -151,7 +167,18 @@ func TestDispatch_LawCallsArePathsOfItsGraph(t *testing.T) {
 }
 
 func TestLives_LawCallsArePathsOfTheirGraph(t *testing.T) {
-	requireSample(t, "../tla/lives/Lives.histories", requireLaw(t, "../tla/lives/Lives.graph", livesMapping(t)))
+	l := law[*lives]{look: replay.NewLookup(replay.Load(t, "../tla/lives/Lives.graph")), mapping: livesMapping()}
+	rapid.Check(t, func(t *rapid.T) {
+		rapid.SyncTest(t, func(t *rapid.T) {
+			defer closeLives()
+			l.drawn(t)
+		})
+	})
+	t.Logf("counts: calls-looked-up=%d", l.calls)
+	synctest.Test(t, func(t *testing.T) {
+		defer closeLives()
+		requireSample(t, "../tla/lives/Lives.histories", l.fixed(t))
+	})
 }
 
 // requireSample compares the histories with the committed ones, which TLC judges.

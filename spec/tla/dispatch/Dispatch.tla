@@ -165,7 +165,7 @@ GivesBack(m) == /\ used' = [used EXCEPT ![m] = @ - 1]
 Judge(c, o, answered) ==
   /\ result' = [result EXCEPT ![c] = o]
   /\ spent' = [spent EXCEPT ![c] = IF answered \/ o \in {"overloaded", "unreachable"} THEN @ \cup {to[c]} ELSE @]
-  /\ sent' = [sent EXCEPT ![c] = IF o = "unreachable" THEN @ ELSE @ + 1]
+  /\ sent' = [sent EXCEPT ![c] = IF o = "unreachable" \/ @ > Attempts THEN @ ELSE @ + 1]
 
 \* Go: (*Call).Answered. The slot stays.
 Answered(c, o) == /\ phase[c] = "held"
@@ -208,6 +208,7 @@ Step(c) ==
      ELSE IF o = "unreachable" /\ someone THEN "nothing sent"
      ELSE IF o # "unreachable" /\ ~safe[c] /\ Bug # "RepeatsAnything" THEN "not repeatable"
      ELSE IF ~someone /\ ~back THEN "nobody left"
+     ELSE IF Bug = "NeverGivesUp" THEN "paid"
      ELSE IF o = "unreachable" /\ ~back THEN "nobody left"
      ELSE IF sent[c] >= Attempts + (IF Bug = "OneTooMany" THEN 1 ELSE 0) THEN "enough attempts"
      ELSE IF saved = 0 /\ Bug # "SpendsWithoutEnd" THEN "budget spent"
@@ -265,6 +266,12 @@ OthersGive(m) == /\ others[m] > 0
                  /\ Say("OthersGive", "", m, "true")
                  /\ UNCHANGED <<out, removed, saved, budget, phase, self>>
 
+\* World: nothing happens any more.
+Rest == /\ budget.calls = 0
+        /\ \A c \in Callers : phase[c] = "idle"
+        /\ Say("Rest", "", 0, "")
+        /\ UNCHANGED <<world, saved, budget, phase, self>>
+
 Acquire(c) == \E wish \in Members : AcquireFirst(c, wish) \/ AcquireAgain(c, wish) \/ AcquireRefused(c, wish)
 
 Next == \/ \E c \in Callers : \/ \E s \in BOOLEAN : Begin(c, s)
@@ -281,6 +288,7 @@ Next == \/ \E c \in Callers : \/ \E s \in BOOLEAN : Begin(c, s)
         \/ \E m \in Members : OthersGive(m)
         \/ \E m \in Members : Report(m)
         \/ \E m \in Members : Update(m)
+        \/ Rest
 
 \* The state without the last step, for a graph in which each comes once.
 Forget == /\ last.op \notin {"Init", "Forget"}
