@@ -12,7 +12,7 @@ import (
 var retryBudget = subject{
 	spec: seq.Budget(60, 2),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: 60, NoFloor: true, Burst: 2})
+		b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: 60, Burst: 2, NoFloor: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -20,7 +20,7 @@ var retryBudget = subject{
 			if pick%2 == 0 {
 				c.Call("Earn", nil, func() any { b.Earn(); return nil })
 			} else {
-				c.Call("Spend", nil, func() any { return b.Spend(time.Unix(1, 0)) })
+				c.Call("Spend", nil, func() any { return b.Spend(time.Time{}) })
 			}
 		}
 	},
@@ -35,7 +35,7 @@ var retryBudget = subject{
 	},
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
 // Claim: Spend with nothing saved returns false and changes nothing.
 // Claim: The retries saved up never exceed Burst.
 func TestRetryBudget_Linearizable(t *testing.T)     { allowed(t, retryBudget) }

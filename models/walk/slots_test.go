@@ -62,8 +62,10 @@ func TestSlots_WalkTheirStateGraphStepByStep(t *testing.T) {
 		},
 		Steps: func(action string, from, args replay.Record) int {
 			switch action {
-			case "BeginAcquire", "BeginUndo", "ReleaseGive":
-				return 2 // the lease, which InFlight walks operation by operation
+			case "BeginAcquire":
+				return 3 // the lease, which InFlight walks operation by operation
+			case "BeginUndo", "ReleaseGive", "BeginFull":
+				return 2 // its end, or the two loads of its refusal
 			case "ReleaseAgain":
 				if from["slot"].Fields()[args["by"].Str()].Str() == "none" {
 					return 0 // a zero Slot knows no Slots
