@@ -26,8 +26,8 @@ type illness struct {
 // illnesses are those of the demo's own servers. Who fails, and who flaps, answers
 // probes well: only calls can find that out.
 var illnesses = []illness{
-	{"failing", 5, []poise.Reason{poise.ExcludedSetAside, poise.ExcludedCircuitOpen, poise.ExcludedOutlier}},
-	{"flapping", 60, []poise.Reason{poise.ExcludedOutlier, poise.ExcludedSetAside, poise.ExcludedCircuitOpen}},
+	{"failing", 5, []poise.Reason{poise.ExcludedEjected, poise.ExcludedCircuitOpen, poise.ExcludedOutlier}},
+	{"flapping", 60, []poise.Reason{poise.ExcludedOutlier, poise.ExcludedEjected, poise.ExcludedCircuitOpen}},
 	{"hanging", 0, []poise.Reason{poise.ExcludedUnhealthy}},
 	{"stalling", 0, []poise.Reason{poise.ExcludedUnhealthy}},
 }

@@ -18,7 +18,7 @@ func TestRoster_TellsWhoHasMoved(t *testing.T) {
 		moves  []move
 	}{
 		{[]poisehttp.EndpointState{state("a", 1, 0), state("b", 2, 0)}, []move{{"a", joins}, {"b", joins}}},
-		{[]poisehttp.EndpointState{state("a", 1, poise.ExcludedSetAside), state("b", 2, 0)}, nil},
+		{[]poisehttp.EndpointState{state("a", 1, poise.ExcludedEjected), state("b", 2, 0)}, nil},
 		{[]poisehttp.EndpointState{state("a", 1, poise.ExcludedDraining), state("b", 3, 0)}, []move{{"a", drains}, {"b", rejoin}}},
 		{[]poisehttp.EndpointState{state("a", 1, 0), state("c", 4, 0)}, []move{{"b", leaves}, {"a", stays}, {"c", joins}}},
 		{nil, []move{{"a", leaves}, {"c", leaves}}},

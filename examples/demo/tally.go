@@ -123,7 +123,7 @@ var exhibits = [...]struct {
 	{"a retry", func(e poisehttp.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
 	{"a first attempt", func(e poisehttp.Event) bool { return e.Attempt == 1 && e.Decision.Rule != poise.RuleTieOfTwo }},
 	{"backends set aside and draining", func(e poisehttp.Event) bool {
-		return leftOut(e.Decision.View, poise.ExcludedSetAside) && leftOut(e.Decision.View, poise.ExcludedDraining)
+		return leftOut(e.Decision.View, poise.ExcludedEjected) && leftOut(e.Decision.View, poise.ExcludedDraining)
 	}},
 }
 

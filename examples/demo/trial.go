@@ -237,7 +237,7 @@ func (t *trial) look() []poisehttp.EndpointState {
 	t.moved(t.roster.look(states), from)
 	t.clinic.look(states)
 	for _, s := range states {
-		switch t.watch.look(s.ID, s.Reason == poise.ExcludedSetAside, from, to) {
+		switch t.watch.look(s.ID, s.Reason == poise.ExcludedEjected, from, to) {
 		case gone:
 			t.note("%s is set aside: its last calls failed", s.ID)
 		case back:

@@ -153,7 +153,7 @@ func TestBalancer_KeepsTheStateOfWhoStays(t *testing.T) {
 	want := []poisehttp.EndpointState{
 		{ID: "new", Incarnation: 3},
 		{ID: "b", Incarnation: 2, InFlight: 1},
-		{ID: "a", Incarnation: 1, Reason: poise.ExcludedSetAside},
+		{ID: "a", Incarnation: 1, Reason: poise.ExcludedEjected},
 	}
 	for i := range want {
 		if got[i] != want[i] {

@@ -171,12 +171,12 @@ func TestBalancer_NamesOneReason(t *testing.T) {
 		_ = b.ForceCondition("a", health.Healthy)
 		requireReason(t, b, "a", poise.ExcludedCircuitOpen)
 		_ = b.ForceCircuit("a", health.Closed)
-		if got := state(t, b, "a"); got.Reason != poise.ExcludedOutlier && got.Reason != poise.ExcludedSetAside {
+		if got := state(t, b, "a"); got.Reason != poise.ExcludedOutlier && got.Reason != poise.ExcludedEjected {
 			t.Fatalf("it is %s", got.Reason)
 		}
 		if s := state(t, b, "a").Ejection; s.Cause == health.NoOutlier {
 			// Whoever cannot serve for another reason is no outlier.
-			requireReason(t, b, "a", poise.ExcludedSetAside)
+			requireReason(t, b, "a", poise.ExcludedEjected)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func TestBalancer_LawOfHealthByGopter(t *testing.T) {
 }
 
 // seenReasons is which reasons were met.
-type seenReasons [poise.ExcludedSetAside + 1]bool
+type seenReasons [poise.ExcludedEjected + 1]bool
 
 // Where one never occurred, the laws would show little.
 func TestHealthLaws_MeetEveryReason(t *testing.T) {

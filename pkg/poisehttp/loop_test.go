@@ -50,7 +50,7 @@ func TestBalancer_SetsAsideAndBringsBackByItself(t *testing.T) {
 				for _, backoff := range []time.Duration{1, 2, 4, 4} {
 					backoff *= time.Second
 					synctest.Wait()
-					if got := b.Endpoints()[0].Reason; got != poise.ExcludedSetAside {
+					if got := b.Endpoints()[0].Reason; got != poise.ExcludedEjected {
 						t.Fatalf("the endpoint that fails is %s", got)
 					}
 					calls := bad.calls.Load()
@@ -300,7 +300,7 @@ func TestBalancer_ServesAndTriesAgainWhenHealthCannotBePublished(t *testing.T) {
 				}
 				refuses.Store(false)
 				pass(time.Second)
-				if err := b.PublishError(); err != nil || b.Endpoints()[0].Reason != poise.ExcludedSetAside {
+				if err := b.PublishError(); err != nil || b.Endpoints()[0].Reason != poise.ExcludedEjected {
 					t.Errorf("it was not published: %v, %+v", err, b.Endpoints()[0])
 				}
 				pass(time.Minute)
@@ -358,11 +358,11 @@ func TestBalancer_BringsEachBackInItsOwnTime(t *testing.T) {
 				_ = b.SetStatus("short", poise.Ready)
 				_, _ = get(t, b)
 				synctest.Wait()
-				if reason("short") != poise.ExcludedSetAside || reason("long") != poise.ExcludedSetAside {
+				if reason("short") != poise.ExcludedEjected || reason("long") != poise.ExcludedEjected {
 					t.Fatalf("%+v", b.Endpoints())
 				}
 				pass(time.Second)
-				if reason("short") != poise.NotExcluded || reason("long") != poise.ExcludedSetAside {
+				if reason("short") != poise.NotExcluded || reason("long") != poise.ExcludedEjected {
 					t.Errorf("after one second: %+v", b.Endpoints())
 				}
 			})

@@ -65,7 +65,7 @@ func (m *member) Sample() (s poise.Sample) {
 		s = m.signals.sample(listed{m})
 	}
 	if s.Excluded == poise.NotExcluded && m.quarantine.Aside() {
-		s.Excluded = poise.ExcludedSetAside
+		s.Excluded = poise.ExcludedEjected
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func TestBalancer_TellsOfEveryChangeOfState(t *testing.T) {
 		})
 		requireTold("New", "")
 		_, _ = get(t, b)
-		requireTold("a failure", "a/1 set aside")
+		requireTold("a failure", "a/1 ejected")
 		pass(time.Second)
 		requireTold("the end of the backoff", "a/1 eligible")
 		for _, status := range []poise.Status{poise.Draining, poise.Draining, poise.Unavailable, poise.Ready} {

@@ -251,7 +251,7 @@ func TestWard_LawAgreesWithItsSlowTwin(t *testing.T) {
 // asideOf returns how many endpoints a Balancer shows as set aside.
 func asideOf(b *poisehttp.Balancer) (aside int) {
 	for _, state := range b.Endpoints() {
-		if state.Reason == poise.ExcludedSetAside {
+		if state.Reason == poise.ExcludedEjected {
 			aside++
 		}
 	}
@@ -347,7 +347,7 @@ func TestBalancer_GivesThePlaceOfARemovedEndpointBack(t *testing.T) {
 			_, _ = get(t, b)
 		}
 		synctest.Wait()
-		if got := b.Endpoints()[0]; got.Reason != poise.ExcludedSetAside {
+		if got := b.Endpoints()[0]; got.Reason != poise.ExcludedEjected {
 			t.Errorf("%+v", got)
 		}
 	})

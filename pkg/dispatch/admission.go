@@ -1,0 +1,328 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/observe"
+)
+
+// redraws is how often a pick of a member that takes only a share of its picks is
+// drawn again.
+const redraws = 3
+
+// admission finds a member for an attempt and takes a slot of it. It belongs to the
+// request path, and takes no lock.
+type admission struct {
+	*core
+	publication *publication[published]
+	chance      *poise.Generator
+	picks       int // how many picks an attempt may lose before it looks for room by itself
+}
+
+// attempt is one search for a member.
+type attempt struct {
+	*admission
+	call  *Call
+	query Query
+	asked poise.Query
+	// own: asked.Tried belongs to this search, and names who refused it too.
+	own     bool
+	refused error // the last refusal, a capacity error if any was
+}
+
+// acquire fills the call with an attempt, or returns why there is none.
+func (a *admission) acquire(c *Call, q Query) error {
+	p := a.publication.load()
+	if p == nil || p.closed {
+		return ErrClosed
+	}
+	s := attempt{admission: a, call: c, query: q}
+	s.asked = poise.Query{Key: q.Key, Tried: q.Attempts.set(), Why: q.Why, Now: q.Now}
+	return s.search(p)
+}
+
+// search looks for a member: by the policy, then for room, then among those tried,
+// last among the ejected.
+func (s *attempt) search(p *published) error {
+	var failed error
+	for range s.picks {
+		i, err := s.pick(p)
+		if err != nil {
+			failed = err
+			break
+		}
+		m := p.members[i]
+		if s.asked.Tried == nil && p.ejected > 0 && s.trial(p, p.priority(i)) {
+			return nil
+		}
+		if s.enter(m, observe.Picked) {
+			return nil
+		}
+		s.pass(m)
+		if p = s.publication.load(); p.closed {
+			return ErrClosed
+		}
+	}
+	switch {
+	case failed == nil || errors.Is(failed, poise.ErrAllTried) && s.own:
+		if s.room(p) {
+			return nil
+		}
+	case !errors.Is(failed, poise.ErrAllTried) && !errors.Is(failed, poise.ErrNoEligible) && !errors.Is(failed, poise.ErrAtCapacity):
+		return failed // the policy's own, or nobody is there
+	}
+	if s.goBack(p) || s.lastResort(p) {
+		return nil
+	}
+	return s.failure(failed)
+}
+
+// pick asks the policy. A member that takes only a share of its picks is passed on
+// with what is left of the probability, a few times.
+func (s *attempt) pick(p *published) (int, error) {
+	i, err := s.ask(p, s.asked)
+	if err != nil || s.passive == nil {
+		return i, err
+	}
+	first, share := i, s.share(p.members[i])
+	if share >= 1 {
+		return i, nil
+	}
+	asked := s.asked
+	asked.Tried = nil
+	for range redraws {
+		if s.chance.Below(1<<53) < uint64(share*(1<<53)) {
+			return i, nil
+		}
+		if asked.Tried == nil {
+			asked.Tried = s.query.Attempts.copied()
+		}
+		m := p.members[i]
+		asked.Tried.Add(m.id, m.incarnation)
+		next, err := s.ask(p, asked)
+		if err != nil {
+			break // nobody else is left: the first one takes it
+		}
+		i = next
+		if share = s.share(p.members[i]); share >= 1 {
+			return i, nil
+		}
+	}
+	if s.query.Why != nil {
+		return s.ask(p, s.asked)
+	}
+	return first, nil
+}
+
+func (s *attempt) share(m *member) float64 { return m.passive.Share(s.query.Now) }
+
+// ask picks once.
+func (s *attempt) ask(p *published, q poise.Query) (int, error) {
+	selection, err := p.picker.Pick(q)
+	if err != nil {
+		return -1, err
+	}
+	return p.view.Index(selection)
+}
+
+// enter takes a slot of the member and fills the call. An ejected member is entered
+// as a last resort only.
+func (s *attempt) enter(m *member, choice observe.Choice) bool {
+	if choice != observe.LastResort && m.out() {
+		s.note(poise.ErrNoEligible)
+		return false
+	}
+	if err := m.slots.take(); err != nil {
+		s.note(err)
+		m.refused()
+		return false
+	}
+	place, number, ok := s.query.Attempts.claim(m, choice)
+	if !ok { // an attempt that overlaps this one has been there
+		m.giveBack()
+		return false
+	}
+	var begun health.PassiveCall
+	if m.passive != nil {
+		begun = m.passive.Begin(s.query.Now)
+	}
+	s.fill(m, choice, place, number, begun)
+	return true
+}
+
+// fill makes the call an attempt at the member, whose slot is taken.
+func (s *attempt) fill(m *member, choice observe.Choice, place, number int, begun health.PassiveCall) {
+	now := s.query.Now
+	if m.calls != nil {
+		s.begin(m, now, begun)
+	}
+	c := s.call
+	c.mu.Lock()
+	c.phase = held
+	c.choice, c.number, c.place = choice, int32(number), int32(place)
+	c.member, c.value, c.attempts = m, *m.value.Load(), s.query.Attempts
+	c.passive, c.began, c.answered, c.result = begun, now, time.Time{}, poise.Result{}
+	c.mu.Unlock()
+}
+
+// begin tells the tracker, and gives everything back if it panics.
+func (s *attempt) begin(m *member, now time.Time, begun health.PassiveCall) {
+	sound := false
+	defer func() {
+		if !sound {
+			if m.passive != nil {
+				m.passive.End(&begun, poise.Result{Outcome: poise.Invalid}, now)
+			}
+			m.giveBack()
+		}
+	}()
+	m.calls.Began(now)
+	sound = true
+}
+
+// note keeps the refusal that says most.
+func (s *attempt) note(err error) {
+	if s.refused == nil || errors.Is(err, poise.ErrAtCapacity) {
+		s.refused = err
+	}
+}
+
+// pass has the policy pass over a member that refused.
+func (s *attempt) pass(m *member) {
+	if !s.own {
+		s.asked.Tried, s.own = s.query.Attempts.copied(), true
+	}
+	s.asked.Tried.Add(m.id, m.incarnation)
+}
+
+// trial gives the attempt to an ejected member that is due for one, of a priority
+// that is in use.
+func (s *attempt) trial(p *published, priority uint32) bool {
+	e, begun, ok := s.passive.Trial(s.query.Repeatable, func(value any) bool {
+		i := p.index(value.(*member))
+		return i >= 0 && p.view.Reason(i) == poise.ExcludedEjected && p.priority(i) <= priority
+	}, s.query.Now)
+	if !ok {
+		return false
+	}
+	m := e.Value().(*member)
+	if err := m.slots.take(); err != nil {
+		e.End(&begun, poise.Result{Outcome: poise.Invalid, Err: err}, s.query.Now)
+		m.refused()
+		return false
+	}
+	place, number, ok := s.query.Attempts.claim(m, observe.Trial)
+	if !ok {
+		e.End(&begun, poise.Result{Outcome: poise.Cancelled}, s.query.Now)
+		m.giveBack()
+		return false
+	}
+	s.fill(m, observe.Trial, place, number, begun)
+	s.explain(p, m, "trial of an ejected member")
+	return true
+}
+
+// room looks at every eligible member once, from a random place on, for one that
+// has room and was not tried.
+func (s *attempt) room(p *published) bool {
+	n := p.view.EligibleLen()
+	if n == 0 {
+		return false
+	}
+	tried := s.query.Attempts.set()
+	from := int(s.chance.Below(uint64(n)))
+	for k := range n {
+		m := p.members[p.view.Eligible((from+k)%n)]
+		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room) {
+			s.explain(p, m, "room where the policy found none")
+			return true
+		}
+	}
+	return false
+}
+
+// goBack goes to the least recently tried of those who may be tried again.
+func (s *attempt) goBack(p *published) bool {
+	for range s.picks {
+		m, place, number := s.query.Attempts.again(func(m *member) bool {
+			return p.reason(m) == poise.NotExcluded && !m.out() && m.slots.room()
+		})
+		if m == nil {
+			return false
+		}
+		if err := m.slots.take(); err != nil {
+			s.note(err)
+			s.query.Attempts.undo(place)
+			m.refused()
+			continue
+		}
+		var begun health.PassiveCall
+		if m.passive != nil {
+			begun = m.passive.Begin(s.query.Now)
+		}
+		s.fill(m, observe.Again, place, number, begun)
+		s.explain(p, m, "least recently tried")
+		return true
+	}
+	return false
+}
+
+// lastResort goes to the least recently tried of the ejected: passive health orders
+// members and refuses no call. Where others have no room, it goes to nobody who
+// cannot be reached.
+func (s *attempt) lastResort(p *published) bool {
+	if s.passive == nil {
+		return false
+	}
+	full := errors.Is(s.refused, poise.ErrAtCapacity)
+	tried := s.query.Attempts.set()
+	for range s.picks {
+		e, ok := s.passive.LeastRecentlyTried(func(value any) bool {
+			m := value.(*member)
+			switch reason := p.reason(m); {
+			case reason != poise.ExcludedEjected && (reason != poise.NotExcluded || !m.out()),
+				tried.Has(m.id, m.incarnation), s.own && s.asked.Tried.Has(m.id, m.incarnation) && !m.out(),
+				!m.slots.room():
+				return false
+			default:
+				return !full || m.passive.Inspect(s.query.Now).Cause != health.EjectedUnreachable
+			}
+		}, s.query.Now)
+		if !ok {
+			return false
+		}
+		m := e.Value().(*member)
+		if s.enter(m, observe.LastResort) {
+			s.explain(p, m, "nobody else was left: least recently tried of the ejected")
+			return true
+		}
+	}
+	return false
+}
+
+// explain says how the attempt came to a member that the policy did not pick.
+func (s *attempt) explain(p *published, m *member, policy string) {
+	if s.query.Why == nil {
+		return
+	}
+	*s.query.Why = poise.Decision{
+		View: p.view, Policy: "dispatch, " + policy, Rule: poise.RuleCustom, Chosen: p.index(m), Considered: p.view.Len(),
+	}
+}
+
+// failure is the error of an attempt for which nobody was found.
+func (s *attempt) failure(failed error) error {
+	switch {
+	case errors.Is(s.refused, poise.ErrAtCapacity):
+		return s.refused
+	case s.refused != nil && s.refused != poise.ErrNoEligible:
+		return fmt.Errorf("%w: %w", poise.ErrNoEligible, s.refused)
+	case s.own || failed == nil:
+		return poise.ErrNoEligible
+	}
+	return failed
+}

@@ -1,0 +1,26 @@
+package dispatch_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+)
+
+// epoch is the instant at which the tests begin.
+var epoch = time.Unix(1_000_000_000, 0)
+
+// failer is a test, or a law that answers in text.
+type failer interface {
+	Fatalf(format string, args ...any)
+	Helper()
+}
+
+func requireField(t testing.TB, err error, field string, sentinel error) {
+	t.Helper()
+	var refused *poise.FieldError
+	if !errors.As(err, &refused) || refused.Field != field || !errors.Is(err, sentinel) {
+		t.Errorf("want %v for %s, got %v", sentinel, field, err)
+	}
+}
