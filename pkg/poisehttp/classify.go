@@ -24,6 +24,8 @@ import (
 //	that does not fit
 //	this process has no file          Invalid
 //	descriptors, ports or buffers
+//	a kept connection was closed      Invalid
+//	meanwhile, and took nothing
 //	ErrNotSent                        Unreachable
 //	a timeout of the transport        Silent
 //	every other error                 Failure
@@ -45,7 +47,7 @@ func Classify(resp *http.Response, err error) poise.Result {
 
 func classifyError(err error) poise.Outcome {
 	switch {
-	case isMismatch(err), isLocal(err):
+	case isMismatch(err), isLocal(err), isStale(err):
 		return poise.Invalid
 	case errors.Is(err, ErrNotSent):
 		return poise.Unreachable

@@ -69,12 +69,13 @@ type connMark struct {
 	counter *countingConn
 	before  uint64
 	earlier bool // an earlier connection took bytes of the request
+	kept    bool // the connection had served before
 }
 
 // got notes a connection that the request is given. A request that is to be sent
 // once, and of which an earlier connection took bytes, cannot be written to this one.
-func (s *sentBytes) got(conn net.Conn) {
-	mark := &connMark{counter: counterOf(conn), earlier: !s.none()}
+func (s *sentBytes) got(conn net.Conn, kept bool) {
+	mark := &connMark{counter: counterOf(conn), earlier: !s.none(), kept: kept}
 	if mark.counter != nil {
 		mark.before = mark.counter.written.Load()
 		if mark.earlier && s.once {
@@ -91,6 +92,12 @@ func (s *sentBytes) none() bool {
 		return true // no connection was ever got
 	}
 	return !mark.earlier && mark.counter != nil && mark.counter.written.Load() == mark.before
+}
+
+// kept reports whether the last connection had served before.
+func (s *sentBytes) kept() bool {
+	mark := s.last.Load()
+	return mark != nil && mark.kept
 }
 
 // wrongScheme reports whether the request went out in plain text, and the other side

@@ -3,6 +3,7 @@ package poisehttp
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -118,15 +119,15 @@ func (e *HTTPEndpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 		if req.Body != nil {
 			closeQuietly(req.Body)
 		}
-		return nil, &notSentError{errNotMade}
+		return nil, &notSentError{cause: errNotMade}
 	}
 	sent := sentBytes{once: !idempotentMethod(req.Method)}
-	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { sent.got(info.Conn) }}
+	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { sent.got(info.Conn, info.Reused) }}
 	resp, err := e.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	if err != nil {
 		switch {
 		case sent.none():
-			err = &notSentError{err}
+			err = &notSentError{err, sent.kept()}
 		case sent.wrongScheme():
 			err = fmt.Errorf("%w: %w", errAnsweredTLS, err)
 		}
@@ -144,11 +145,21 @@ var errAnsweredTLS = fmt.Errorf("%w, the other way about", http.ErrSchemeMismatc
 
 // notSentError is an error before any byte was sent. It matches ErrNotSent and
 // unwraps to the cause.
-type notSentError struct{ cause error }
+type notSentError struct {
+	cause error
+	stale bool // it went to a connection that was kept, and had been closed
+}
 
 func (e *notSentError) Error() string        { return e.cause.Error() }
 func (e *notSentError) Unwrap() error        { return e.cause }
 func (e *notSentError) Is(target error) bool { return target == ErrNotSent }
+
+// isStale reports whether a request was not sent because a kept connection turned out
+// to be closed, which says nothing about whether another one could be made.
+func isStale(err error) bool {
+	unsent, ok := errors.AsType[*notSentError](err)
+	return ok && unsent.stale
+}
 
 // Close closes the idle connections.
 func (e *HTTPEndpoint) Close() error {

@@ -29,10 +29,10 @@ func policies(t testing.TB) map[string]poise.Policy {
 	}
 }
 
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 //
 // Cases: B49.
-func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
+func TestTransport_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 	for name, chosen := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			var events record
@@ -40,13 +40,13 @@ func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 			for range 5 {
 				endpoints = append(endpoints, failing(errBroken))
 			}
-			b := newBalancer(t, poisehttp.Config{
+			b := newTransport(t, poisehttp.Config{
 				Policy: chosen, Attempts: 5, Observe: events.observe,
-				Quarantine: poisehttp.QuarantineConfig{Off: true}, RetryBudget: poisehttp.RetryBudgetConfig{Burst: 1000},
+				Loop: loop(off), RetryBudget: poisehttp.RetryBudgetConfig{Burst: 1000},
 			}, endpoints...)
 			for call := range 50 {
 				_, err := get(t, b)
-				if failure := requireCallError(t, err); failure.Attempts != 5 || !errors.Is(err, errBroken) {
+				if failure := requireCallError(t, err); len(failure.Attempts) != 5 || !errors.Is(err, errBroken) {
 					t.Fatalf("got %+v", failure)
 				}
 				seen := map[string]bool{}
@@ -61,10 +61,10 @@ func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 	}
 }
 
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 //
 // Cases: B49.
-func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
+func TestTransport_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 	for name, limit := range map[string]uint64{"without a limit": 0, "with a limit of one": 1} {
 		t.Run(name, func(t *testing.T) {
 			e := &fake{}
@@ -74,7 +74,7 @@ func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 				}
 				return reply(200, ""), nil
 			}
-			b := newBalancer(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: e, Limit: limit}}})
+			b := newTransport(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: e, Limit: limit}}})
 			if status, err := get(t, b); status != 200 || err != nil || e.calls.Load() != 3 {
 				t.Errorf("got %d, %v after %d calls", status, err, e.calls.Load())
 			}
@@ -82,10 +82,10 @@ func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 	}
 }
 
-// Claim: A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 //
 // Cases: B49.
-func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
+func TestTransport_GoesBackOnlyAfterAnError(t *testing.T) {
 	fails := func() (*http.Response, error) { return nil, errBroken }
 	busy := func(status int) func() (*http.Response, error) {
 		return func() (*http.Response, error) { return reply(status, ""), nil }
@@ -114,23 +114,23 @@ func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
 					return answer()
 				}})
 			}
-			b := newBalancer(t, poisehttp.Config{Attempts: 4, Quarantine: poisehttp.QuarantineConfig{Off: true}}, list...)
+			b := newTransport(t, poisehttp.Config{Attempts: 4, Loop: loop(off)}, list...)
 			status, err := get(t, b)
 			if went.String() != row.went || status != row.status || (err == nil) != (status != 0) {
 				t.Errorf("it went to %s and ended with %d, %v; want %s and %d", &went, status, err, row.went, row.status)
 			}
-			if err != nil && requireCallError(t, err).Attempts != len(row.went) {
-				t.Errorf("the error counts %d attempts", requireCallError(t, err).Attempts)
+			if err != nil && len(requireCallError(t, err).Attempts) != len(row.went) {
+				t.Errorf("the error counts %d attempts", len(requireCallError(t, err).Attempts))
 			}
 		})
 	}
 }
 
 // A call that finds nobody to go to next spends no retry.
-func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
+func TestTransport_SpendsARetryOnlyToMakeIt(t *testing.T) {
 	busy, other := answering(503), answering(503)
-	b := newBalancer(t, poisehttp.Config{
-		Quarantine: poisehttp.QuarantineConfig{Off: true}, RetryBudget: poisehttp.RetryBudgetConfig{Percent: 1, Burst: 3},
+	b := newTransport(t, poisehttp.Config{
+		Loop: loop(off), RetryBudget: poisehttp.RetryBudgetConfig{Percent: 1, Burst: 3},
 	}, busy)
 	for range 20 {
 		_, _ = get(t, b)
@@ -147,20 +147,20 @@ func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
 	}
 }
 
-func TestBalancer_AttemptsNoMoreThanItMay(t *testing.T) {
+func TestTransport_AttemptsNoMoreThanItMay(t *testing.T) {
 	for attempts, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
 		e := failing(errBroken)
-		b := newBalancer(t, poisehttp.Config{Attempts: attempts, Quarantine: poisehttp.QuarantineConfig{Off: true}}, e)
+		b := newTransport(t, poisehttp.Config{Attempts: attempts, Loop: loop(off)}, e)
 		if _, err := get(t, b); err == nil || e.calls.Load() != want {
 			t.Errorf("Attempts %d: %d calls", attempts, e.calls.Load())
 		}
 	}
 }
 
-func TestBalancer_RetriesWithinItsBudget(t *testing.T) {
+func TestTransport_RetriesWithinItsBudget(t *testing.T) {
 	e := failing(errBroken)
-	b := newBalancer(t, poisehttp.Config{
-		RetryBudget: poisehttp.RetryBudgetConfig{Percent: 10, Burst: 2}, Quarantine: poisehttp.QuarantineConfig{Off: true},
+	b := newTransport(t, poisehttp.Config{
+		RetryBudget: poisehttp.RetryBudgetConfig{Percent: 10, Burst: 2}, Loop: loop(off),
 	}, e)
 	const calls = 200
 	for range calls {
@@ -173,14 +173,14 @@ func TestBalancer_RetriesWithinItsBudget(t *testing.T) {
 }
 
 // Cases: B13.
-func TestBalancer_PicksAgainWhereAdmissionRefuses(t *testing.T) {
+func TestTransport_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 	for name, chosen := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			list := members(answering(200), answering(200), answering(200))
 			for i := range list {
 				list[i].Limit = 2
 			}
-			b := newBalancer(t, poisehttp.Config{Policy: chosen, Members: list})
+			b := newTransport(t, poisehttp.Config{Policy: chosen, Members: list})
 			var held []*http.Response
 			for range 6 {
 				resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -195,7 +195,7 @@ func TestBalancer_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 				}
 			}
 			_, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-			if failure := requireCallError(t, err); !errors.Is(err, poise.ErrAtCapacity) || failure.Attempts != 0 {
+			if failure := requireCallError(t, err); !errors.Is(err, poise.ErrAtCapacity) || len(failure.Attempts) != 0 {
 				t.Errorf("all at capacity: got %+v", failure)
 			}
 			for _, resp := range held {
@@ -236,15 +236,15 @@ func once(p poise.Policy) poise.Policy {
 	}}
 }
 
-func TestBalancer_TellsFullFromShut(t *testing.T) {
-	setUp := func(admissions int, limits ...uint64) (*poisehttp.Balancer, []poisehttp.Member) {
+func TestTransport_TellsFullFromShut(t *testing.T) {
+	setUp := func(admissions int, limits ...uint64) (*poisehttp.Transport, []poisehttp.Member) {
 		var list []poisehttp.Member
 		for i, limit := range limits {
 			list = append(list, poisehttp.Member{ID: string(rune('a' + i)), Endpoint: failing(errBroken), Limit: limit})
 		}
-		b := newBalancer(t, poisehttp.Config{
-			Policy: once(stale()), Members: list, Attempts: 1, Admissions: admissions,
-			Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1},
+		b := newTransport(t, poisehttp.Config{
+			Policy: once(stale()), Members: list, Loop: loop(attempts(1)), Admissions: admissions,
+			Loop: loop(),
 		})
 		return b, list
 	}
@@ -286,8 +286,8 @@ func TestBalancer_TellsFullFromShut(t *testing.T) {
 
 // A retry that finds everybody tried passes over who refused it in this call.
 //
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
-func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
+func TestTransport_FallsBackToWhoDidNotRefuse(t *testing.T) {
 	first := fixed{func(v *poise.View) (poise.Picker, error) {
 		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
 			rest := v.Untried(q.Tried)
@@ -304,7 +304,7 @@ func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
 		}
 		return reply(200, ""), nil
 	}
-	b := newBalancer(t, poisehttp.Config{
+	b := newTransport(t, poisehttp.Config{
 		Policy: first, Members: []poisehttp.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
 	})
 	held, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -318,8 +318,8 @@ func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
 }
 
 // Where a retry finds nobody, what came of the last attempt stands.
-func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
-	b := newBalancer(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: answering(503), Limit: 1}}})
+func TestTransport_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
+	b := newTransport(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: answering(503), Limit: 1}}})
 	resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -329,12 +329,12 @@ func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	e := failing(errBroken)
-	b = newBalancer(t, poisehttp.Config{}, e)
+	b = newTransport(t, poisehttp.Config{}, e)
 	e.answer = func(*http.Request) (*http.Response, error) {
 		_ = b.Close()
 		return nil, errBroken
 	}
-	if _, err := get(t, b); !errors.Is(err, errBroken) || requireCallError(t, err).Endpoint != "a" {
+	if _, err := get(t, b); !errors.Is(err, errBroken) || requireCallError(t, err).Endpoint() != "a" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := get(t, b); !errors.Is(err, poisehttp.ErrClosed) {
@@ -342,13 +342,13 @@ func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
 	}
 }
 
-func TestBalancer_GoesByTheKey(t *testing.T) {
+func TestTransport_GoesByTheKey(t *testing.T) {
 	rendezvous, err := policy.NewRendezvous(policy.RendezvousConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var events record
-	b := newBalancer(t, poisehttp.Config{
+	b := newTransport(t, poisehttp.Config{
 		Policy: rendezvous, Observe: events.observe,
 		Key: func(r *http.Request) poise.Key { return poise.StringKey(r.URL.Path) },
 	}, answering(200), answering(200), answering(200), answering(200))
@@ -362,10 +362,10 @@ func TestBalancer_GoesByTheKey(t *testing.T) {
 	}
 }
 
-func TestBalancer_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
+func TestTransport_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
 	var events record
 	asked := 0
-	b := newBalancer(t, poisehttp.Config{
+	b := newTransport(t, poisehttp.Config{
 		Observe: events.observe,
 		Explain: func(*http.Request) bool { asked++; return asked%2 == 1 },
 	}, failing(errBroken), answering(200))
@@ -389,18 +389,18 @@ func TestCallError_BearsTheLastDecision(t *testing.T) {
 	explain := false
 	cfg := poisehttp.Config{
 		Explain:    func(*http.Request) bool { return explain },
-		Quarantine: poisehttp.QuarantineConfig{Off: true},
+		Loop: loop(off),
 	}
-	b := newBalancer(t, cfg, answering(200))
+	b := newTransport(t, cfg, answering(200))
 	if err := b.SetStatus("a", poise.Draining); err != nil {
 		t.Fatal(err)
 	}
-	failed := newBalancer(t, cfg, failing(errBroken), failing(errBroken))
+	failed := newTransport(t, cfg, failing(errBroken), failing(errBroken))
 	malformed := newRequest(t, http.MethodGet, nil)
 	malformed.Header = nil
 	for _, row := range []struct {
 		name     string
-		b        *poisehttp.Balancer
+		b        *poisehttp.Transport
 		req      *http.Request
 		contains string // empty: no decision
 	}{
@@ -447,7 +447,7 @@ func TestClassify_JudgesEveryOutcome(t *testing.T) {
 	for _, row := range []struct {
 		status int
 		err    error
-		want   poise.Outcome
+		want   poise.Result.Outcome
 	}{
 		{0, errBroken, poise.Failure},
 		{200, nil, poise.Success}, {204, nil, poise.Success}, {101, nil, poise.Success}, {302, nil, poise.Success},
@@ -466,9 +466,9 @@ func TestClassify_JudgesEveryOutcome(t *testing.T) {
 }
 
 // Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
-func TestBalancer_RefusesMalformedRequests(t *testing.T) {
+func TestTransport_RefusesMalformedRequests(t *testing.T) {
 	e := answering(200)
-	b := newBalancer(t, poisehttp.Config{Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1}}, e)
+	b := newTransport(t, poisehttp.Config{Loop: loop()}, e)
 	for _, row := range []struct {
 		field string
 		spoil func(*http.Request)
@@ -491,7 +491,7 @@ func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 		row.spoil(req)
 		_, err := b.RoundTrip(req)
 		requireField(t, err, row.field, poisehttp.ErrBadRequest)
-		if failure := requireCallError(t, err); failure.Attempts != 0 || strings.Contains(err.Error(), "secret") {
+		if failure := requireCallError(t, err); len(failure.Attempts) != 0 || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -508,15 +508,15 @@ func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 }
 
 // Claim: Every call returns a response or a CallError.
-func TestBalancer_RefusesNoRequest(t *testing.T) {
-	b := newBalancer(t, poisehttp.Config{}, answering(200))
+func TestTransport_RefusesNoRequest(t *testing.T) {
+	b := newTransport(t, poisehttp.Config{}, answering(200))
 	_, err := b.RoundTrip(nil)
 	requireCallError(t, err)
 	requireField(t, err, "Request", poisehttp.ErrBadRequest)
 }
 
 // What net/http refuses by itself must be refused before an endpoint is blamed.
-func TestBalancer_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
+func TestTransport_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
 	e := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	for c := range rune(0x180) {
 		for _, row := range []struct {
@@ -534,7 +534,7 @@ func TestBalancer_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
 			}
 			spoiled := newRequest(t, http.MethodGet, nil)
 			row.spoil(spoiled)
-			refusing := newBalancer(t, poisehttp.Config{}, answering(200))
+			refusing := newTransport(t, poisehttp.Config{}, answering(200))
 			_, err := do(refusing, spoiled)
 			resp, errTransport := e.RoundTrip(spoiled)
 			if errTransport == nil {

@@ -56,7 +56,7 @@ func TestHTTPEndpoint_KeepsTheLogicalName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBalancer(t, poisehttp.Config{}, e)
+	b := newTransport(t, poisehttp.Config{}, e)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		req := newRequest(t, method, nil)
 		req.URL.Scheme, req.URL.Host = "https", "example.com" // a name of the certificate
@@ -214,7 +214,7 @@ func TestHTTPEndpoint_OfZeroValueLeadsNowhere(t *testing.T) {
 	if body.closes.Load() != 1 {
 		t.Errorf("the body was closed %d times", body.closes.Load())
 	}
-	b := newBalancer(t, poisehttp.Config{}, &e, answering(200))
+	b := newTransport(t, poisehttp.Config{}, &e, answering(200))
 	if status, err := do(b, newRequest(t, http.MethodPost, nil)); status != 200 {
 		t.Errorf("got %d, %v; nothing was sent before", status, err)
 	}
@@ -238,17 +238,17 @@ func TestNewHTTPEndpoint_NamesTheFieldThatIsWrong(t *testing.T) {
 	requireField(t, err, "Transport.MaxConnsPerHost", poisehttp.ErrHiddenQueue)
 }
 
-// Claim: A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+// Claim: A Transport closes an Endpoint once, after it was removed and its last call has ended.
 //
 // Cases: B30, B45.
-func TestBalancer_ClosesARemovedEndpointOnceAfterItsLastCall(t *testing.T) {
-	for name, remove := range map[string]func(*poisehttp.Balancer) error{
-		"by Update": func(b *poisehttp.Balancer) error { return b.Update(nil) },
-		"by Close":  (*poisehttp.Balancer).Close,
+func TestTransport_ClosesARemovedEndpointOnceAfterItsLastCall(t *testing.T) {
+	for name, remove := range map[string]func(*poisehttp.Transport) error{
+		"by Update": func(b *poisehttp.Transport) error { return b.Update(nil) },
+		"by Close":  (*poisehttp.Transport).Close,
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := answering(200)
-			b := newBalancer(t, poisehttp.Config{}, e)
+			b := newTransport(t, poisehttp.Config{}, e)
 			one, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
 			if err != nil {
 				t.Fatal(err)
@@ -278,12 +278,12 @@ func TestBalancer_ClosesARemovedEndpointOnceAfterItsLastCall(t *testing.T) {
 	}
 }
 
-// Claim: A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+// Claim: A Transport closes an Endpoint once, after it was removed and its last call has ended.
 //
 // Cases: B42.
-func TestBalancer_RefusesAnEndpointOfTwoIdentities(t *testing.T) {
+func TestTransport_RefusesAnEndpointOfTwoIdentities(t *testing.T) {
 	e, other := answering(200), answering(200)
-	b := newBalancer(t, poisehttp.Config{}, e)
+	b := newTransport(t, poisehttp.Config{}, e)
 	err := b.Update([]poisehttp.Member{{ID: "a", Endpoint: e}, {ID: "b", Endpoint: e}})
 	requireField(t, err, "members[1].Endpoint", poisehttp.ErrSharedEndpoint)
 	err = b.Update([]poisehttp.Member{{ID: "new name", Endpoint: e}})
@@ -299,9 +299,9 @@ func TestBalancer_RefusesAnEndpointOfTwoIdentities(t *testing.T) {
 // Claim: A panic of an Endpoint's RoundTrip passes through to the caller, and leaves nothing held.
 //
 // Cases: B14.
-func TestBalancer_PassesOnAPanicOfAnEndpoint(t *testing.T) {
+func TestTransport_PassesOnAPanicOfAnEndpoint(t *testing.T) {
 	var events record
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe, AttemptTimeout: 1 << 40},
+	b := newTransport(t, poisehttp.Config{Observe: events.observe, AttemptTimeout: 1 << 40},
 		&fake{answer: func(*http.Request) (*http.Response, error) { panic(errBroken) }})
 	body := &source{Reader: strings.NewReader("x")}
 	func() {
@@ -321,18 +321,18 @@ func TestBalancer_PassesOnAPanicOfAnEndpoint(t *testing.T) {
 }
 
 // An endpoint that breaks the rules must not break the Balancer.
-func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
+func TestTransport_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 	t.Run("neither response nor error", func(t *testing.T) {
-		b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) { return nil, nil }})
-		if _, err := get(t, b); requireCallError(t, err).Attempts != 3 {
+		b := newTransport(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) { return nil, nil }})
+		if _, err := get(t, b); len(requireCallError(t, err).Attempts) != 3 {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("response and error", func(t *testing.T) {
 		body := &source{Reader: strings.NewReader("x")}
-		b := newBalancer(t, poisehttp.Config{
-			Attempts: 1,
-			Classify: func(resp *http.Response, err error) poise.Outcome {
+		b := newTransport(t, poisehttp.Config{
+			Loop: loop(attempts(1)),
+			Classify: func(resp *http.Response, err error) poise.Result.Outcome {
 				if (resp == nil) == (err == nil) {
 					t.Errorf("Classify was given %v and %v", resp, err)
 				}
@@ -346,7 +346,7 @@ func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 		}
 	})
 	t.Run("no body", func(t *testing.T) {
-		b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
+		b := newTransport(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200}, nil
 		}})
 		if status, err := get(t, b); status != 200 || err != nil {
@@ -354,7 +354,7 @@ func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 		}
 	})
 	t.Run("upgrade without a connection", func(t *testing.T) {
-		b := newBalancer(t, poisehttp.Config{}, answering(101))
+		b := newTransport(t, poisehttp.Config{}, answering(101))
 		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
 		if err != nil {
 			t.Fatal(err)
@@ -366,7 +366,7 @@ func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 		requireIdle(t, b)
 	})
 	t.Run("a body that can be written to, without an upgrade", func(t *testing.T) {
-		b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
+		b := newTransport(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: struct {
 				io.ReadCloser
 				io.Writer
@@ -381,7 +381,7 @@ func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 	})
 	t.Run("body whose Close panics", func(t *testing.T) {
 		body := &source{Reader: strings.NewReader("x"), onClose: func() { panic(errBroken) }}
-		b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
+		b := newTransport(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: body}, nil
 		}})
 		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -393,7 +393,7 @@ func TestBalancer_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 	t.Run("Close that panics", func(t *testing.T) {
 		e := answering(200)
 		bad := &closing{fake: answering(200), onClose: func() { panic(errBroken) }}
-		b := newBalancer(t, poisehttp.Config{}, bad, e)
+		b := newTransport(t, poisehttp.Config{}, bad, e)
 		if err := b.Update(nil); err != nil || e.closed.Load() != 1 {
 			t.Errorf("Update: %v; the other endpoint was closed %d times", err, e.closed.Load())
 		}
@@ -421,9 +421,9 @@ func requirePanic(t testing.TB, f func()) {
 	f()
 }
 
-func TestBalancer_ClosesIdleConnections(t *testing.T) {
+func TestTransport_ClosesIdleConnections(t *testing.T) {
 	e := &idling{fake: answering(200)}
-	b := newBalancer(t, poisehttp.Config{}, e, answering(200), serve(t, ok))
+	b := newTransport(t, poisehttp.Config{}, e, answering(200), serve(t, ok))
 	(&http.Client{Transport: b}).CloseIdleConnections()
 	if e.idle != 1 {
 		t.Errorf("called %d times", e.idle)

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 
-	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -64,7 +63,7 @@ func (r *requestBody) leave(n int, err error) error {
 	r.reading = false
 	r.read += int64(n)
 	if r.length > 0 && (r.read > r.length || err == io.EOF && r.read < r.length) {
-		err = &poise.FieldError{Field: "Request.ContentLength", Value: r.length, Err: ErrBadRequest}
+		err = malformed("ContentLength", r.length)
 	}
 	if err != nil && err != io.EOF && !r.closed && r.failure == nil {
 		r.failure = err
@@ -97,6 +96,13 @@ func (r *requestBody) abort() {
 	}
 	r.mu.Unlock()
 	_ = r.Close() // which spares an untouched source
+}
+
+// untouched reports whether nothing has read from the source.
+func (r *requestBody) untouched() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.touched
 }
 
 // take returns the source if it is untouched, and gives it up.
@@ -146,52 +152,4 @@ func (r *requestBody) release() {
 func closeQuietly(c io.Closer) {
 	defer func() { _ = recover() }()
 	_ = c.Close()
-}
-
-// responseBody gives the attempt's slot back at the end of the body: when a read
-// ends it, or when it is closed.
-type responseBody struct{ *attempt }
-
-// Read reads the response; its end ends the attempt.
-func (r responseBody) Read(p []byte) (int, error) {
-	n, err := r.body.Read(p)
-	if err != nil {
-		r.bodyEnded(err)
-	}
-	return n, err
-}
-
-// Close closes the response and ends the attempt.
-func (r responseBody) Close() error {
-	r.closing.Store(true)
-	defer r.finish(r.outcome, nil)
-	return r.body.Close()
-}
-
-// upgradedBody is the connection of a 101 response. It holds the slot until it is
-// closed: the end of one direction is not the end of the work.
-type upgradedBody struct{ *attempt }
-
-// Read reads from the connection.
-func (u upgradedBody) Read(p []byte) (int, error) { return u.body.Read(p) }
-
-// Write writes to the connection.
-func (u upgradedBody) Write(p []byte) (int, error) { return u.body.(io.Writer).Write(p) }
-
-// CloseWrite ends this side's direction of the connection.
-func (u upgradedBody) CloseWrite() error { return closeWrite(u.body) }
-
-// Close closes the connection and ends the attempt.
-func (u upgradedBody) Close() error {
-	defer u.finish(u.outcome, nil)
-	return u.body.Close()
-}
-
-// closeWrite ends one direction of a connection. A tunnel needs it of every
-// wrapper between its two ends.
-func closeWrite(conn any) error {
-	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return fmt.Errorf("poisehttp: CloseWrite: %w", http.ErrNotSupported)
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Claim: RoundTrip does not change the caller's request, and closes its body.
-func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
+func TestTransport_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 	reading := func(status int, err error) *fake {
 		return &fake{answer: func(req *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, req.Body)
@@ -61,7 +61,7 @@ func TestBalancer_ClosesTheRequestBodyOnEveryPath(t *testing.T) {
 			if row.cfg.Members == nil {
 				row.cfg.Members = members(row.endpoints...)
 			}
-			b := newBalancer(t, row.cfg)
+			b := newTransport(t, row.cfg)
 			body := &source{Reader: strings.NewReader("body")}
 			if row.method == "" {
 				row.method = http.MethodPost
@@ -92,15 +92,14 @@ func (notSent) Error() string        { return "nothing was sent" }
 func (notSent) Is(target error) bool { return target == poisehttp.ErrNotSent }
 
 // Claim: RoundTrip does not change the caller's request, and closes its body.
-func TestBalancer_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
+func TestTransport_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
 	e := &fake{answer: func(req *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		_ = req.Body.Close()
 		return reply(503, ""), nil
 	}}
-	b := newBalancer(t, poisehttp.Config{
-		RetryBudget: poisehttp.RetryBudgetConfig{Burst: 2, Percent: 1},
-		Quarantine:  poisehttp.QuarantineConfig{Off: true},
+	b := newTransport(t, poisehttp.Config{
+		Loop: loop(off, budget(1, 2)),
 	}, e, &fake{answer: e.answer})
 	var fresh []*source
 	call := func() {
@@ -127,10 +126,10 @@ func TestBalancer_ClosesTheBodyItCouldNotSendAgain(t *testing.T) {
 	}
 }
 
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
 //
 // Cases: B14.
-func TestBalancer_BlamesNoEndpointForABodyThatFails(t *testing.T) {
+func TestTransport_BlamesNoEndpointForABodyThatFails(t *testing.T) {
 	discard := func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }
 	for _, row := range []struct {
 		name   string
@@ -145,7 +144,7 @@ func TestBalancer_BlamesNoEndpointForABodyThatFails(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			var events record
-			b := newBalancer(t, poisehttp.Config{Observe: events.observe, Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1}}, serve(t, discard))
+			b := newTransport(t, poisehttp.Config{Observe: events.observe, Loop: loop()}, serve(t, discard))
 			body := &source{Reader: readerFunc(row.read)}
 			req := newRequest(t, http.MethodPut, body)
 			req.ContentLength = row.length
@@ -154,22 +153,22 @@ func TestBalancer_BlamesNoEndpointForABodyThatFails(t *testing.T) {
 				// The server may answer before the client finds out.
 				return
 			}
-			if failure := requireCallError(t, err); !errors.Is(err, row.want) || failure.Attempts != 1 {
+			if failure := requireCallError(t, err); !errors.Is(err, row.want) || len(failure.Attempts) != 1 {
 				t.Errorf("got %+v", failure)
 			}
 			if got := strings.Join(events.all(), "; "); got != "a#1 cancelled" || body.closes.Load() != 1 {
 				t.Errorf("the observer was told %s, the body was closed %d times", got, body.closes.Load())
 			}
-			if b.Endpoints()[0].Reason != poise.NotExcluded {
+			if b.Endpoints()[0].Passive.State != health.Serving {
 				t.Error("the endpoint was set aside")
 			}
 		})
 	}
 }
 
-func TestBalancer_SendsABodyOfTheLengthItPromises(t *testing.T) {
+func TestTransport_SendsABodyOfTheLengthItPromises(t *testing.T) {
 	bodies := make(chan string, 1)
-	b := newBalancer(t, poisehttp.Config{}, serve(t, func(_ http.ResponseWriter, r *http.Request) {
+	b := newTransport(t, poisehttp.Config{}, serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		bodies <- string(body)
 	}))
@@ -185,8 +184,8 @@ func TestBalancer_SendsABodyOfTheLengthItPromises(t *testing.T) {
 	}
 }
 
-func TestBalancer_ServesAlthoughTheBodyPanicsWhenClosed(t *testing.T) {
-	b := newBalancer(t, poisehttp.Config{}, serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+func TestTransport_ServesAlthoughTheBodyPanicsWhenClosed(t *testing.T) {
+	b := newTransport(t, poisehttp.Config{}, serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	body := &source{Reader: strings.NewReader("body"), onClose: func() { panic("oops") }}
 	if status, err := do(b, newRequest(t, http.MethodPost, body)); status != 200 || err != nil {
 		t.Errorf("got %d, %v", status, err)
@@ -196,10 +195,10 @@ func TestBalancer_ServesAlthoughTheBodyPanicsWhenClosed(t *testing.T) {
 // A response can come before the body has failed; the failure then breaks the
 // connection under the response.
 //
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
-func TestBalancer_BlamesNoEndpointForAResponseThatItsRequestBroke(t *testing.T) {
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+func TestTransport_BlamesNoEndpointForAResponseThatItsRequestBroke(t *testing.T) {
 	var events record
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+	b := newTransport(t, poisehttp.Config{Observe: events.observe}, &fake{answer: func(req *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, Body: &source{Reader: readerFunc(func([]byte) (int, error) {
 			_, err := io.Copy(io.Discard, req.Body)
 			return 0, errors.Join(errors.New("connection broken"), err)
@@ -216,17 +215,17 @@ func TestBalancer_BlamesNoEndpointForAResponseThatItsRequestBroke(t *testing.T) 
 
 // The transport waits for a read that blocks, whatever became of the context.
 //
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
-func TestBalancer_EndsAnUploadThatStalls(t *testing.T) {
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+func TestTransport_EndsAnUploadThatStalls(t *testing.T) {
 	for name, cancels := range map[string]bool{"by the attempt timeout": false, "by the caller": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var events record
-			cfg := poisehttp.Config{Observe: events.observe, Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1}}
+			cfg := poisehttp.Config{Observe: events.observe, Loop: loop()}
 			if !cancels {
 				cfg.AttemptTimeout = 50 * time.Millisecond
 			}
-			b := newBalancer(t, cfg, serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+			b := newTransport(t, cfg, serve(t, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 			body, writer := io.Pipe()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -243,7 +242,7 @@ func TestBalancer_EndsAnUploadThatStalls(t *testing.T) {
 			if cancels {
 				want = context.Canceled
 			}
-			if failure := requireCallError(t, err); !errors.Is(err, want) || failure.Attempts != 1 {
+			if failure := requireCallError(t, err); !errors.Is(err, want) || len(failure.Attempts) != 1 {
 				t.Errorf("got %+v", failure)
 			}
 			if got := strings.Join(events.all(), "; "); got != "a#1 cancelled" {
@@ -259,7 +258,7 @@ func TestBalancer_EndsAnUploadThatStalls(t *testing.T) {
 // An attempt that is given up before it read anything leaves the body for another.
 //
 // Claim: A request is sent again only with a body that can be replayed.
-func TestBalancer_KeepsAnUntouchedBodyThroughATimeout(t *testing.T) {
+func TestTransport_KeepsAnUntouchedBodyThroughATimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		// As http.Transport does while it waits for a dial.
 		dialling := &fake{answer: func(req *http.Request) (*http.Response, error) {
@@ -279,7 +278,7 @@ func TestBalancer_KeepsAnUntouchedBodyThroughATimeout(t *testing.T) {
 			return reply(200, ""), err
 		}}
 		var events record
-		b := newBalancer(t, poisehttp.Config{AttemptTimeout: time.Second, Observe: events.observe}, dialling, second)
+		b := newTransport(t, poisehttp.Config{AttemptTimeout: time.Second, Observe: events.observe}, dialling, second)
 		body := &source{Reader: strings.NewReader("body")}
 		if _, err := do(b, newRequest(t, http.MethodPost, body)); err != nil || got != "body" {
 			t.Errorf("the second got %q, %v", got, err)
@@ -299,8 +298,8 @@ func TestBalancer_KeepsAnUntouchedBodyThroughATimeout(t *testing.T) {
 // A read that Close interrupts fails, and that is the caller's doing. Here the read
 // has failed, and been dealt with, before Close returns.
 //
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
-func TestBalancer_BlamesNoEndpointForACloseThatInterruptsARead(t *testing.T) {
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+func TestTransport_BlamesNoEndpointForACloseThatInterruptsARead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events record
 		closed := make(chan struct{})
@@ -314,7 +313,7 @@ func TestBalancer_BlamesNoEndpointForACloseThatInterruptsARead(t *testing.T) {
 				synctest.Wait()
 			},
 		}
-		b := newBalancer(t, poisehttp.Config{Observe: events.observe}, &fake{answer: func(*http.Request) (*http.Response, error) {
+		b := newTransport(t, poisehttp.Config{Observe: events.observe}, &fake{answer: func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: body}, nil
 		}})
 		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -332,12 +331,12 @@ func TestBalancer_BlamesNoEndpointForACloseThatInterruptsARead(t *testing.T) {
 	})
 }
 
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
-func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T) {
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+func TestTransport_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("cause")
 		var events record
-		b := newBalancer(t, poisehttp.Config{Observe: events.observe, AttemptTimeout: time.Second}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		b := newTransport(t, poisehttp.Config{Observe: events.observe, AttemptTimeout: time.Second}, &fake{answer: func(req *http.Request) (*http.Response, error) {
 			_, err := io.Copy(io.Discard, req.Body) // as the transport, which waits for the read
 			<-time.After(time.Second)               // so that the attempt is late, too
 			return nil, err
@@ -356,10 +355,10 @@ func TestBalancer_ReportsTheCallersCauseWhereSeveralThingsWentWrong(t *testing.T
 	})
 }
 
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
-func TestBalancer_ReportsWhatTheBodyFailedWithWhateverTheEndpointSays(t *testing.T) {
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+func TestTransport_ReportsWhatTheBodyFailedWithWhateverTheEndpointSays(t *testing.T) {
 	errBody := errors.New("body")
-	b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+	b := newTransport(t, poisehttp.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, req.Body)
 		return nil, errBroken
 	}})
@@ -370,10 +369,10 @@ func TestBalancer_ReportsWhatTheBodyFailedWithWhateverTheEndpointSays(t *testing
 }
 
 // A body that was read to its end is no reason for a hang after it.
-func TestBalancer_BlamesTheEndpointThatHangsAfterTheBody(t *testing.T) {
+func TestTransport_BlamesTheEndpointThatHangsAfterTheBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events record
-		b := newBalancer(t, poisehttp.Config{AttemptTimeout: time.Second, Observe: events.observe}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+		b := newTransport(t, poisehttp.Config{AttemptTimeout: time.Second, Observe: events.observe}, &fake{answer: func(req *http.Request) (*http.Response, error) {
 			_, _ = io.Copy(io.Discard, req.Body)
 			<-req.Context().Done()
 			synctest.Wait() // the watch of the context has run
@@ -388,9 +387,9 @@ func TestBalancer_BlamesTheEndpointThatHangsAfterTheBody(t *testing.T) {
 	})
 }
 
-func TestBalancer_SendsNoBodyAsNone(t *testing.T) {
+func TestTransport_SendsNoBodyAsNone(t *testing.T) {
 	var sent *http.Request
-	b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+	b := newTransport(t, poisehttp.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
 		sent = req
 		return reply(200, ""), nil
 	}})
@@ -401,9 +400,9 @@ func TestBalancer_SendsNoBodyAsNone(t *testing.T) {
 }
 
 // Claim: RoundTrip does not change the caller's request, and closes its body.
-func TestBalancer_LetsAnEndpointCloseTheBodyAfterItsResponse(t *testing.T) {
+func TestTransport_LetsAnEndpointCloseTheBodyAfterItsResponse(t *testing.T) {
 	var sent *http.Request
-	b := newBalancer(t, poisehttp.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
+	b := newTransport(t, poisehttp.Config{}, &fake{answer: func(req *http.Request) (*http.Response, error) {
 		sent = req
 		return reply(200, ""), nil
 	}})
@@ -449,7 +448,7 @@ func (w watched) AfterFunc(func()) func() bool {
 }
 
 // A caller's context may live as long as the process.
-func TestBalancer_LeavesNothingWithTheCallersContext(t *testing.T) {
+func TestTransport_LeavesNothingWithTheCallersContext(t *testing.T) {
 	ctx := watched{context.Background(), new(atomic.Int64)}
 	most := int64(0)
 	answer := func(resp func() *http.Response, err error) *fake {
@@ -470,7 +469,7 @@ func TestBalancer_LeavesNothingWithTheCallersContext(t *testing.T) {
 			answer(func() *http.Response { return &http.Response{StatusCode: 200, Body: http.NoBody} }, nil),
 			answer(nil, errBroken),
 		} {
-			b := newBalancer(t, poisehttp.Config{AttemptTimeout: timeout}, e)
+			b := newTransport(t, poisehttp.Config{AttemptTimeout: timeout}, e)
 			_, _ = do(b, newRequest(t, http.MethodPut, strings.NewReader("body")).WithContext(ctx))
 			if n := ctx.watches.Load(); n != 0 {
 				t.Errorf("timeout %v: %d watches are left", timeout, n)
