@@ -179,7 +179,7 @@ func (d Decision) String() string {
 	if d.Spilled {
 		fmt.Fprintf(&b, "\n  the key belongs to %s", d.name(d.Owner))
 	}
-	for i := range d.View.samples {
+	for i := range d.View.Len() {
 		if reason := d.View.Reason(i); reason != NotExcluded {
 			fmt.Fprintf(&b, "\n  left out %s: %s", d.name(i), reason)
 		}

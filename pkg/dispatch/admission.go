@@ -35,22 +35,55 @@ type attempt struct {
 }
 
 // acquire fills the call with an attempt, or returns why there is none.
-func (a *admission) acquire(c *Call, q Query) error {
+func (a *admission) acquire(c *Call, q *Query) error {
 	p := a.publication.load()
 	if p == nil || p.closed {
 		return ErrClosed
 	}
-	s := attempt{admission: a, call: c, query: q}
-	s.asked = poise.Query{Key: q.Key, Tried: q.Attempts.set(), Why: q.Why, Now: q.Now}
-	return s.search(p)
+	asked := poise.Query{Key: q.Key, Tried: q.Attempts.set(), Why: q.Why, Now: q.Now}
+	i, err := ask(p, asked)
+	if err == nil && p.ejected == 0 && a.enterAtOnce(p.members[i], c, q) {
+		return nil
+	}
+	s := attempt{admission: a, call: c, query: *q, asked: asked}
+	return s.search(p, i, err)
 }
 
-// search looks for a member: by the policy, then for room, then among those tried,
-// last among the ejected.
-func (s *attempt) search(p *published) error {
+// enterAtOnce fills the call with an attempt at a member that is sound, and of which
+// there is a slot: the way that nearly all calls go.
+func (a *admission) enterAtOnce(m *member, c *Call, q *Query) bool {
+	if m.passive != nil && (m.passive.Ejected() || m.passive.Accused() || m.passive.Share(q.Now) < 1) || m.calls != nil {
+		return false
+	}
+	if m.slots.take() != nil {
+		return false
+	}
+	place, number, ok := q.Attempts.claim(m, observe.Picked)
+	if !ok {
+		m.giveBack()
+		return false
+	}
+	c.mu.Lock()
+	if m.passive != nil {
+		c.passive = m.passive.Begin(q.Now)
+	}
+	c.set(m, observe.Picked, place, number, q)
+	c.mu.Unlock()
+	return true
+}
+
+// search looks for a member: by the policy, which has picked one already, then for
+// room, then among those tried, last among the ejected.
+func (s *attempt) search(p *published, first int, err error) error {
 	var failed error
-	for range s.picks {
-		i, err := s.pick(p)
+	for k := range s.picks {
+		i := first
+		if k > 0 {
+			i, err = ask(p, s.asked)
+		}
+		if err == nil {
+			i, err = s.redraw(p, i)
+		}
 		if err != nil {
 			failed = err
 			break
@@ -59,7 +92,7 @@ func (s *attempt) search(p *published) error {
 		if s.asked.Tried == nil && p.ejected > 0 && s.trial(p, p.priority(i)) {
 			return nil
 		}
-		if s.enter(m, observe.Picked) {
+		if m.accused() && s.divert(p, m) || s.enter(m, observe.Picked, nil) {
 			return nil
 		}
 		s.pass(m)
@@ -72,6 +105,8 @@ func (s *attempt) search(p *published) error {
 		if s.room(p) {
 			return nil
 		}
+	case errors.Is(failed, poise.ErrPanicRejected):
+		return failed // whoever chose that rule wants it so
 	case !errors.Is(failed, poise.ErrAllTried) && !errors.Is(failed, poise.ErrNoEligible) && !errors.Is(failed, poise.ErrAtCapacity):
 		return failed // the policy's own, or nobody is there
 	}
@@ -81,16 +116,15 @@ func (s *attempt) search(p *published) error {
 	return s.failure(failed)
 }
 
-// pick asks the policy. A member that takes only a share of its picks is passed on
-// with what is left of the probability, a few times.
-func (s *attempt) pick(p *published) (int, error) {
-	i, err := s.ask(p, s.asked)
-	if err != nil || s.passive == nil {
-		return i, err
+// redraw passes the pick of a member that takes only a share of its picks on with
+// what is left of the probability, a few times.
+func (s *attempt) redraw(p *published, first int) (int, error) {
+	if s.passive == nil {
+		return first, nil
 	}
-	first, share := i, s.share(p.members[i])
+	i, share := first, s.share(p.members[first])
 	if share >= 1 {
-		return i, nil
+		return first, nil
 	}
 	asked := s.asked
 	asked.Tried = nil
@@ -103,7 +137,7 @@ func (s *attempt) pick(p *published) (int, error) {
 		}
 		m := p.members[i]
 		asked.Tried.Add(m.id, m.incarnation)
-		next, err := s.ask(p, asked)
+		next, err := ask(p, asked)
 		if err != nil {
 			break // nobody else is left: the first one takes it
 		}
@@ -113,7 +147,7 @@ func (s *attempt) pick(p *published) (int, error) {
 		}
 	}
 	if s.query.Why != nil {
-		return s.ask(p, s.asked)
+		return ask(p, s.asked)
 	}
 	return first, nil
 }
@@ -121,7 +155,7 @@ func (s *attempt) pick(p *published) (int, error) {
 func (s *attempt) share(m *member) float64 { return m.passive.Share(s.query.Now) }
 
 // ask picks once.
-func (s *attempt) ask(p *published, q poise.Query) (int, error) {
+func ask(p *published, q poise.Query) (int, error) {
 	selection, err := p.picker.Pick(q)
 	if err != nil {
 		return -1, err
@@ -129,9 +163,43 @@ func (s *attempt) ask(p *published, q poise.Query) (int, error) {
 	return p.view.Index(selection)
 }
 
+// peersAsked bounds how many members a call looks at for one that serves in place of
+// a suspect.
+const peersAsked = 256
+
+// divert has a member that serves take a call that the policy gave to a suspect: if
+// the call fails there too, the suspect is not to blame. Members that may be suspects
+// themselves say nothing about it.
+func (s *attempt) divert(p *published, suspect *member) bool {
+	asked := s.asked
+	asked.Tried = s.query.Attempts.copied()
+	asked.Tried.Add(suspect.id, suspect.incarnation)
+	for range s.picks {
+		i, err := ask(p, asked)
+		if err != nil {
+			return false
+		}
+		m := p.members[i]
+		if m.serves(s.query.Now) && s.enter(m, observe.Diverted, suspect) {
+			return true
+		}
+		asked.Tried.Add(m.id, m.incarnation)
+	}
+	n := p.view.EligibleLen()
+	from := int(s.chance.Below(uint64(n)))
+	for k := range min(n, peersAsked) {
+		m := p.members[p.view.Eligible((from+k)%n)]
+		if !asked.Tried.Has(m.id, m.incarnation) && m.serves(s.query.Now) && s.enter(m, observe.Diverted, suspect) {
+			s.explain(p, m, "in place of a suspect")
+			return true
+		}
+	}
+	return false
+}
+
 // enter takes a slot of the member and fills the call. An ejected member is entered
 // as a last resort only.
-func (s *attempt) enter(m *member, choice observe.Choice) bool {
+func (s *attempt) enter(m *member, choice observe.Choice, suspect *member) bool {
 	if choice != observe.LastResort && m.out() {
 		s.note(poise.ErrNoEligible)
 		return false
@@ -147,10 +215,15 @@ func (s *attempt) enter(m *member, choice observe.Choice) bool {
 		return false
 	}
 	var begun health.PassiveCall
-	if m.passive != nil {
+	switch {
+	case m.passive == nil:
+	case suspect != nil:
+		begun = m.passive.BeginFor(suspect.passive, s.query.Now)
+	default:
 		begun = m.passive.Begin(s.query.Now)
 	}
 	s.fill(m, choice, place, number, begun)
+	s.call.suspect = suspect
 	return true
 }
 
@@ -162,10 +235,8 @@ func (s *attempt) fill(m *member, choice observe.Choice, place, number int, begu
 	}
 	c := s.call
 	c.mu.Lock()
-	c.phase = held
-	c.choice, c.number, c.place = choice, int32(number), int32(place)
-	c.member, c.value, c.attempts = m, *m.value.Load(), s.query.Attempts
-	c.passive, c.began, c.answered, c.result = begun, now, time.Time{}, poise.Result{}
+	c.passive = begun
+	c.set(m, choice, place, number, &s.query)
 	c.mu.Unlock()
 }
 
@@ -237,7 +308,7 @@ func (s *attempt) room(p *published) bool {
 	from := int(s.chance.Below(uint64(n)))
 	for k := range n {
 		m := p.members[p.view.Eligible((from+k)%n)]
-		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room) {
+		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room, nil) {
 			s.explain(p, m, "room where the policy found none")
 			return true
 		}
@@ -281,22 +352,28 @@ func (s *attempt) lastResort(p *published) bool {
 	full := errors.Is(s.refused, poise.ErrAtCapacity)
 	tried := s.query.Attempts.set()
 	for range s.picks {
+		// It runs under a lock of passive health, and asks it nothing.
 		e, ok := s.passive.LeastRecentlyTried(func(value any) bool {
 			m := value.(*member)
-			switch reason := p.reason(m); {
-			case reason != poise.ExcludedEjected && (reason != poise.NotExcluded || !m.out()),
-				tried.Has(m.id, m.incarnation), s.own && s.asked.Tried.Has(m.id, m.incarnation) && !m.out(),
-				!m.slots.room():
-				return false
+			switch p.reason(m) {
+			case poise.ExcludedEjected:
+				if full && m.unreachable.Load() {
+					return false
+				}
+			case poise.NotExcluded: // ejected since the publication
+				if full || !m.out() {
+					return false
+				}
 			default:
-				return !full || m.passive.Inspect(s.query.Now).Cause != health.EjectedUnreachable
+				return false
 			}
+			return !tried.Has(m.id, m.incarnation) && m.slots.room()
 		}, s.query.Now)
 		if !ok {
 			return false
 		}
 		m := e.Value().(*member)
-		if s.enter(m, observe.LastResort) {
+		if s.enter(m, observe.LastResort, nil) {
 			s.explain(p, m, "nobody else was left: least recently tried of the ejected")
 			return true
 		}

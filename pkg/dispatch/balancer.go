@@ -44,33 +44,46 @@ type Balancer[E comparable] struct {
 
 	mu syncx.Mutex // serialises lists
 	// Guarded by mu.
-	lives  map[string]life[E]
-	owners map[E]string // of every Endpoint that was not closed
-	last   uint64       // incarnation
-	probes map[E]*probing
+	lives  map[string]*life[E]
+	owners map[E]*life[E] // of every Endpoint that was not closed
+	last   uint64         // incarnation
 
-	state      syncx.Mutex
-	publishErr error // guarded by state
+	taking // of the Source
 
-	kick syncx.Pointer[syncx.Event] // fired by wake; each one wakes the goroutine once
-	open context.Context            // ended by Close
-	stop context.CancelFunc
-	done chan struct{} // closed when the goroutine has ended
+	state syncx.Mutex
+	// Guarded by state.
+	publishErr, takeErr error
+
+	kick   syncx.Pointer[syncx.Event] // fired by wake; each one wakes the goroutine once
+	news   syncx.Pointer[syncx.Event] // fired by a publication
+	open   context.Context            // ended by Close
+	stop   context.CancelFunc
+	done   syncx.Event // the goroutine has ended
+	after  syncx.Bool  // it has, and who releases an endpoint has it closed
+	ending syncx.WaitGroup
 }
 
 // life is the incarnation that an identity has.
 type life[E comparable] struct {
+	id          string
 	endpoint    E
 	incarnation uint64
+	prober      *prober // nil: it is not probed
+	drains      bool    // the Source says so
 }
 
-// probing is the probes of one incarnation.
-type probing struct {
-	stop  context.CancelFunc
-	ended chan struct{}
+// taking is how far a Balancer has come with its Source. It belongs to its
+// goroutine, and before that to New.
+type taking struct {
+	taken  bool
+	number uint64 // the revision that was taken
+	left   bool   // somebody was left out of it
+	at     time.Time
+	drains bool // somebody drains in it
 }
 
-// New returns a Balancer over cfg.Members, or a [poise.FieldError].
+// New returns a Balancer over cfg.Members, or a [poise.FieldError]. Over a cfg.Source
+// it waits for nobody to join: see WaitReady.
 func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	switch {
 	case cfg.MaxWait < 0:
@@ -78,23 +91,38 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	case cfg.AttemptTimeout < 0:
 		return nil, outOfRange("AttemptTimeout", cfg.AttemptTimeout)
 	case cfg.Loop.Wake != nil:
-		return nil, refuse("Loop.Wake", nil, ErrOutOfRange)
+		return nil, refuse("Loop.Wake", "a function", ErrOutOfRange)
+	case cfg.Source != nil && cfg.Members != nil:
+		return nil, refuse("Members", len(cfg.Members), ErrHasSource)
+	}
+	if cfg.Probes != nil {
+		cfg.Probes = new(*cfg.Probes)
+		if err := cfg.Probes.check(); err != nil {
+			return nil, inField("Probes", err)
+		}
 	}
 	if cfg.Classify == nil {
 		cfg.Classify = classify
 	}
-	b := &Balancer[E]{
-		cfg: cfg, lives: map[string]life[E]{}, owners: map[E]string{}, probes: map[E]*probing{},
-		done: make(chan struct{}),
-	}
+	b := &Balancer[E]{cfg: cfg, lives: map[string]*life[E]{}, owners: map[E]*life[E]{}}
 	b.kick.Store(new(syncx.Event))
+	b.news.Store(new(syncx.Event))
 	cfg.Loop.Wake = b.wake
+	published := cfg.Loop.Published
+	cfg.Loop.Published = func() {
+		b.news.Swap(new(syncx.Event)).Fire()
+		if published != nil {
+			published()
+		}
+	}
 	var err error
 	if b.loop, err = NewLoop(cfg.Loop); err != nil {
 		return nil, inField("Loop", err)
 	}
 	b.open, b.stop = context.WithCancel(context.Background())
-	if err := b.Update(cfg.Members); err != nil {
+	if cfg.Source != nil {
+		b.take(time.Now())
+	} else if err := b.update(cfg.Members); err != nil {
 		b.stop()
 		return nil, err
 	}
@@ -114,60 +142,85 @@ func classify(err error) poise.Result {
 func (b *Balancer[E]) Loop() *Loop { return b.loop }
 
 // wake has the goroutine look. It never waits.
-func (b *Balancer[E]) wake() { b.kick.Load().Fire() }
+func (b *Balancer[E]) wake() {
+	if b.after.Load() {
+		syncx.Go(b.release)
+		return
+	}
+	b.kick.Load().Fire()
+}
 
 // run advances the loop when it asks to be, until Close.
 func (b *Balancer[E]) run() {
-	defer close(b.done)
-	var timeout context.CancelFunc
-	for {
+	defer b.done.Fire()
+	if b.cfg.Source != nil {
+		var ended syncx.Event
+		syncx.Go(func() {
+			defer ended.Fire()
+			b.cfg.Source.Watch(b.open, b.wake)
+		})
+		defer func() { _ = ended.Wait(context.Background()) }()
+	}
+	for b.open.Err() == nil {
 		kick := new(syncx.Event)
 		b.kick.Store(kick) // before the look: what changes after it wakes again
-		now := time.Now()
-		next, err := b.loop.Advance(now)
-		b.state.Lock()
-		b.publishErr = err
-		b.state.Unlock()
-		b.release()
-		wait := b.open
-		timeout = func() {}
-		if !next.IsZero() {
-			wait, timeout = context.WithTimeout(b.open, max(next.Sub(now), 0))
+		wait, cancel := b.open, context.CancelFunc(func() {})
+		if next := b.look(); !next.IsZero() {
+			wait, cancel = context.WithDeadline(b.open, next)
 		}
 		_ = kick.Wait(wait)
-		timeout()
-		if b.open.Err() != nil {
-			return
-		}
+		cancel()
 	}
 }
 
-// release closes the endpoints whose last call has ended.
+// look does what is due, and returns when something is due next.
+func (b *Balancer[E]) look() (next time.Time) {
+	now := time.Now()
+	if b.cfg.Source != nil {
+		next = sooner(b.take(now), b.finishDrains(now))
+		now = time.Now() // connecting may have taken its time
+	}
+	again, err := b.loop.Advance(now)
+	b.state.Lock()
+	b.publishErr = err
+	b.state.Unlock()
+	b.release()
+	return sooner(next, again)
+}
+
+// release has the endpoints closed whose last call has ended.
 func (b *Balancer[E]) release() {
 	for _, value := range b.loop.Released() {
-		endpoint := value.(E)
 		b.mu.Lock()
-		p := b.probes[endpoint]
-		delete(b.probes, endpoint)
+		l := b.owners[value.(E)]
 		b.mu.Unlock()
+		if b.after.Load() {
+			b.end(l)
+			continue
+		}
+		b.ending.Add(1)
 		syncx.Go(func() {
-			if p != nil {
-				p.stop()
-				<-p.ended
-			}
-			b.end(endpoint)
+			defer b.ending.Done()
+			b.end(l)
 		})
 	}
 }
 
 // end closes an endpoint, and lets it be used anew.
-func (b *Balancer[E]) end(endpoint E) {
-	defer func() {
-		_ = recover() // the endpoint's, and nobody is there to be told
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.owners, endpoint)
-	}()
+func (b *Balancer[E]) end(l *life[E]) {
+	if l.prober != nil {
+		l.prober.end()
+	}
+	b.close(l.endpoint)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.owners, l.endpoint)
+}
+
+// close closes an endpoint. Its error and its panic are its own, and nobody is there
+// to be told.
+func (b *Balancer[E]) close(endpoint E) {
+	defer func() { _ = recover() }()
 	if b.cfg.Close != nil {
 		_ = b.cfg.Close(endpoint)
 	}
@@ -176,39 +229,190 @@ func (b *Balancer[E]) end(endpoint E) {
 // Update makes the members those of the list. On an error nothing has changed, and
 // the endpoints of the list stay the caller's.
 func (b *Balancer[E]) Update(list []Member[E]) error {
+	if b.cfg.Source != nil {
+		return ErrHasSource
+	}
+	return b.update(list)
+}
+
+func (b *Balancer[E]) update(list []Member[E]) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	specs, last := make([]Spec, len(list)), b.last
+	specs, lives, last := make([]Spec, len(list)), make([]*life[E], len(list)), b.last
+	taken := make(map[E]string, len(list))
 	for i := range list {
 		m := &list[i]
-		field := fmt.Sprintf("members[%d].Endpoint", i)
+		field := func(name string, value any, err error) error {
+			return refuse(fmt.Sprintf("members[%d].%s", i, name), value, err)
+		}
+		if isNil(m.Endpoint) {
+			return field("Endpoint", nil, ErrMissing)
+		}
 		if !reflect.ValueOf(&m.Endpoint).Elem().Comparable() {
-			return refuse(field, fmt.Sprintf("%T", m.Endpoint), ErrNotComparable)
+			return field("Endpoint", fmt.Sprintf("%T", m.Endpoint), ErrNotComparable)
 		}
-		is, known := b.lives[m.ID]
-		owner, used := b.owners[m.Endpoint]
-		switch {
-		case known && is.endpoint == m.Endpoint:
-			specs[i] = m.spec(is.incarnation)
-		case used:
-			return refuse(field, owner, ErrSharedEndpoint)
-		default:
+		if of, twice := taken[m.Endpoint]; twice {
+			return field("Endpoint", of, ErrSharedEndpoint)
+		}
+		taken[m.Endpoint] = m.ID
+		if l := b.lives[m.ID]; l != nil && l.endpoint == m.Endpoint {
+			lives[i] = l
+		} else if of := b.owners[m.Endpoint]; of != nil {
+			return field("Endpoint", of.id, ErrSharedEndpoint)
+		} else {
 			last++
-			specs[i] = m.spec(last)
+			var err error
+			if lives[i], err = b.begin(m, last); err != nil {
+				return field("Endpoint", m.ID, err)
+			}
 		}
+		specs[i] = b.spec(m, lives[i])
 	}
 	if err := b.loop.Update(specs, time.Now()); err != nil {
 		return err
 	}
 	b.last = last
-	lives := make(map[string]life[E], len(list))
-	for i := range list {
-		m := &list[i]
-		lives[m.ID] = life[E]{m.Endpoint, specs[i].Incarnation}
-		b.owners[m.Endpoint] = m.ID
-	}
-	b.lives = lives
+	b.accept(lives)
 	return nil
+}
+
+// begin makes the life of a member that is new.
+func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) {
+	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
+	var err error
+	l.prober, err = newProber(b.cfg.Probes, *m, incarnation, b.cfg.Loop.Seed, func(r health.Report) {
+		_ = b.loop.Report(incarnation, r.State.Excluded, time.Now()) // of one that was removed nobody wants to know
+	})
+	return l, err
+}
+
+// spec returns a member as the loop has it.
+func (b *Balancer[E]) spec(m *Member[E], l *life[E]) Spec {
+	s := m.spec(l.incarnation)
+	if l.prober != nil {
+		s.Unhealthy = l.prober.active.Excluded()
+	}
+	return s
+}
+
+// accept makes the lives those that the loop has taken. Requires mu.
+func (b *Balancer[E]) accept(lives []*life[E]) {
+	b.lives = make(map[string]*life[E], len(lives))
+	for _, l := range lives {
+		b.lives[l.id] = l
+		if b.owners[l.endpoint] == nil {
+			b.owners[l.endpoint] = l
+			if l.prober != nil {
+				l.prober.start(b.open)
+			}
+		}
+	}
+}
+
+// take takes the newest list of the Source, if it was not taken before. It returns
+// when to try again; the zero time is not before the next change.
+func (b *Balancer[E]) take(now time.Time) (next time.Time) {
+	source := b.cfg.Source
+	if b.taken && b.number == source.Revision() {
+		if next = b.at.Add(publishAgain); !b.left || now.Before(next) && !now.Before(b.at) {
+			if !b.left {
+				next = time.Time{}
+			}
+			return next
+		}
+	}
+	known := make(map[uint64]*life[E])
+	b.mu.Lock()
+	for _, l := range b.lives {
+		known[l.incarnation] = l
+	}
+	b.mu.Unlock()
+	list := source.Take(func(incarnation uint64) (endpoint E, has bool) {
+		if l := known[incarnation]; l != nil {
+			return l.endpoint, true
+		}
+		return endpoint, false
+	})
+	left, err := b.follow(list, known)
+	for _, l := range append(list.Left, left...) {
+		err = errors.Join(err, l)
+	}
+	b.taken, b.number, b.at = true, list.Revision, now
+	b.left = err != nil
+	b.state.Lock()
+	b.takeErr = err
+	b.state.Unlock()
+	if b.left {
+		return now.Add(publishAgain)
+	}
+	return time.Time{}
+}
+
+// follow makes the members those of a list of the Source. Those whose endpoint cannot
+// be had are left out; with an error everything is as before.
+func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*life[E]) (left []*MemberError, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var specs []Spec
+	var lives []*life[E]
+	taken := map[E]bool{}
+	drains := false
+	for i := range list.Members {
+		m, incarnation := &list.Members[i], list.Incarnations[i]
+		l := known[incarnation]
+		var err error
+		switch {
+		case l != nil:
+		case isNil(m.Endpoint):
+			err = ErrMissing
+		case !reflect.ValueOf(&m.Endpoint).Elem().Comparable():
+			err = ErrNotComparable
+		case taken[m.Endpoint] || b.owners[m.Endpoint] != nil:
+			err = ErrSharedEndpoint
+		default:
+			if l, err = b.begin(m, incarnation); err != nil {
+				b.close(m.Endpoint)
+			}
+		}
+		if err != nil {
+			left = append(left, &MemberError{ID: m.ID, Incarnation: incarnation, Err: err})
+			continue
+		}
+		taken[m.Endpoint] = true
+		drains = drains || m.Status == poise.Draining
+		specs, lives = append(specs, b.spec(m, l)), append(lives, l)
+	}
+	more, err := b.loop.Follow(specs, time.Now())
+	if err != nil {
+		for _, l := range lives {
+			if known[l.incarnation] == nil {
+				b.close(l.endpoint)
+			}
+		}
+		return left, err
+	}
+	b.drains = drains
+	b.accept(lives)
+	return append(left, more...), nil
+}
+
+// finishDrains lets those members leave the Source whose drain is over, and returns
+// when to look again; the zero time for not before the next Wake.
+func (b *Balancer[E]) finishDrains(now time.Time) time.Time {
+	if !b.drains {
+		return time.Time{}
+	}
+	wait, err := b.cfg.Source.FinishDrains(now, b.loop.Outstanding)
+	switch {
+	case err != nil:
+		b.state.Lock()
+		b.takeErr = errors.Join(b.takeErr, err)
+		b.state.Unlock()
+		return now.Add(publishAgain)
+	case wait == 0:
+		return time.Time{}
+	}
+	return now.Add(wait)
 }
 
 // SetStatus is the operator's word on one member, as of Loop.SetStatus.
@@ -220,6 +424,9 @@ func (b *Balancer[E]) SetStatus(id string, status poise.Status) error {
 // somebody eligible, if nobody was tried yet. The instant of the query is set.
 func (b *Balancer[E]) Acquire(ctx context.Context, q Query, c *Call) error {
 	q.Now = time.Now()
+	if b.cfg.Source != nil && b.cfg.Source.Failed() {
+		return ErrSourceClosed
+	}
 	err := b.loop.Acquire(c, q)
 	if err == nil || b.cfg.MaxWait == 0 || !waits(err) || q.Attempts.Len() > 0 {
 		return err
@@ -328,12 +535,50 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// PublishError returns why the last publication failed, or nil. The last good picker
-// serves meanwhile, and publication is tried again.
+// WaitReady returns nil once a member is eligible. If that does not happen before the
+// context has ended, its error says what is known.
+func (b *Balancer[E]) WaitReady(ctx context.Context) error {
+	for {
+		news := b.news.Load() // before the look: what is published after it fires this one
+		err := b.loop.Ready()
+		if err == nil || errors.Is(err, ErrClosed) {
+			return err
+		}
+		if ended := news.Wait(ctx); ended != nil {
+			return errors.Join(context.Cause(ctx), err, b.PublishError())
+		}
+	}
+}
+
+// PublishError returns why the last publication failed or left members out, or the
+// newest list of the Source could not be taken, or nil. The last good picker serves
+// meanwhile, and it is tried again.
 func (b *Balancer[E]) PublishError() error {
 	b.state.Lock()
 	defer b.state.Unlock()
+	if b.takeErr != nil {
+		return b.takeErr
+	}
 	return b.publishErr
+}
+
+// ForceCondition sets what probing knows of a member, as ActiveHealth.Force does: the
+// probes after it count as ever. To keep a member out use SetStatus.
+func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) error {
+	b.mu.Lock()
+	l := b.lives[id]
+	b.mu.Unlock()
+	switch {
+	case l == nil:
+		return refuse("id", id, ErrUnknownMember)
+	case l.prober == nil:
+		return refuse("id", id, ErrNotProbed)
+	}
+	now := time.Now()
+	if err := l.prober.active.Force(condition, now); err != nil {
+		return err
+	}
+	return b.loop.Report(l.incarnation, l.prober.active.Excluded(), now)
 }
 
 // EndpointState is one member as it stands.
@@ -341,27 +586,44 @@ type EndpointState[E comparable] struct {
 	MemberInspection
 	// Endpoint is its endpoint.
 	Endpoint E
-	// Probe is what probes have found, if it is probed.
-	Probe health.ActiveState
+	// Probed says whether it is probed, Probe what probes have found, and ProbeErr why
+	// the last one failed; nil if it did not.
+	Probed   bool
+	Probe    health.ActiveState
+	ProbeErr error
 }
 
 // Endpoints returns the state of every member, in the order of the list.
 func (b *Balancer[E]) Endpoints() []EndpointState[E] {
-	in := b.loop.Inspect(time.Now())
+	now := time.Now()
+	in := b.loop.Inspect(now)
 	states := make([]EndpointState[E], len(in.Members))
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for i, m := range in.Members {
 		states[i] = EndpointState[E]{MemberInspection: m, Endpoint: m.Value.(E)}
+		l := b.lives[m.ID]
+		if l == nil || l.incarnation != m.Incarnation || l.prober == nil {
+			continue
+		}
+		states[i].Probed, states[i].Probe = true, l.prober.active.State(now)
+		if err := l.prober.err.Load(); err != nil {
+			states[i].ProbeErr = *err
+		}
 	}
 	return states
 }
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint when
-// its last call has ended. It waits for the Balancer's goroutine to end. A second
-// Close does nothing more.
+// its last call has ended. It waits for the Balancer's goroutine, for the probes, and
+// for Config.Close of those who hold no call, which must not call it. A second Close
+// does nothing more.
 func (b *Balancer[E]) Close() error {
 	b.stop()
 	b.loop.Close(time.Now())
-	<-b.done
+	_ = b.done.Wait(context.Background())
+	b.after.Store(true)
 	b.release()
+	b.ending.Wait()
 	return nil
 }

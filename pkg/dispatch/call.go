@@ -40,6 +40,7 @@ type Call struct {
 	number   int32
 	place    int32
 	member   *member
+	suspect  *member // whom the policy picked; nil unless Diverted
 	value    any
 	attempts *Attempts
 	passive  health.PassiveCall
@@ -90,6 +91,16 @@ func (c *Call) Began() time.Time { return c.began }
 // Attempt returns the number of the attempt in its logical call, from 1.
 func (c *Call) Attempt() int { return int(c.number) }
 
+// set begins an attempt. Requires mu.
+func (c *Call) set(m *member, choice observe.Choice, place, number int, q *Query) {
+	if !c.answered.IsZero() {
+		c.answered, c.result = time.Time{}, poise.Result{}
+	}
+	c.phase, c.suspect = held, nil
+	c.choice, c.number, c.place = choice, int32(number), int32(place)
+	c.member, c.value, c.attempts, c.began = m, *m.value.Load(), q.Attempts, q.Now
+}
+
 // Answered tells that the answer has begun, and how it is judged. It reports whether
 // this call did so.
 func (c *Call) Answered(r poise.Result, now time.Time) bool {
@@ -105,13 +116,22 @@ func (c *Call) Answered(r poise.Result, now time.Time) bool {
 		m.calls.Answered(r, c.began, now)
 	}
 	if m.passive != nil && m.passive.Answered(&c.passive, r, now) {
-		m.core.changed()
+		c.changed()
 	}
 	c.judge(r, now)
 	if c.attempts != nil {
 		c.attempts.note(int(c.place), r, true)
 	}
 	return true
+}
+
+// changed notes that the member was ejected or came back by this call, or the suspect
+// in whose place it was.
+func (c *Call) changed() {
+	c.member.core.changed(c.member)
+	if c.suspect != nil {
+		c.member.core.changed(c.suspect)
+	}
 }
 
 // judge counts the result where it is counted once.
@@ -149,7 +169,7 @@ func (c *Call) End(r poise.Result, now time.Time) bool {
 func (c *Call) finish(answered bool, r poise.Result, now time.Time) {
 	m := c.member
 	if m.passive != nil && m.passive.End(&c.passive, r, now) {
-		m.core.changed()
+		c.changed()
 	}
 	judged := r
 	if answered {

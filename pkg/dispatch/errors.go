@@ -20,6 +20,15 @@ var (
 	// ErrPolicyPanic means that Prepare of the policy, or a transform, panicked.
 	// Nothing has changed, and the last good picker serves.
 	ErrPolicyPanic = errors.New("dispatch: policy or transform panicked")
+	// ErrSourceClosed means that the directory was closed, after which
+	// DirectoryConfig.FailClosed lets nothing more be called.
+	ErrSourceClosed = errors.New("dispatch: the source of the members is closed")
+	// ErrHasSource means a list of members for a Balancer that has those of a Source.
+	// Change them there.
+	ErrHasSource = errors.New("dispatch: the members are those of a source")
+	// ErrMemberPanic means that a function that makes or describes a member panicked.
+	// The member is left out.
+	ErrMemberPanic = errors.New("dispatch: connecting, describing or probing a member panicked")
 	// ErrNoPicker means that Prepare of the policy returned neither picker nor error.
 	ErrNoPicker = errors.New("dispatch: the policy returned neither picker nor error")
 )
@@ -32,15 +41,17 @@ var (
 	ErrOutOfRange = errors.New("dispatch: out of range")
 	// ErrUnknownMember means that no member has that identity or incarnation.
 	ErrUnknownMember = errors.New("dispatch: unknown member")
-	// ErrOldIncarnation means an incarnation number that the loop has had before, of
-	// another identity or of a member that was removed.
-	ErrOldIncarnation = errors.New("dispatch: the incarnation belongs to another member, or to one that was removed")
+	// ErrOldIncarnation means an incarnation number that another member has, or one
+	// that was removed and still holds calls.
+	ErrOldIncarnation = errors.New("dispatch: the incarnation belongs to another member, or to one that was removed and holds calls")
 	// ErrNotComparable means an Endpoint whose value cannot be compared, so that it
 	// cannot be told from others. A pointer can.
 	ErrNotComparable = errors.New("dispatch: the endpoint cannot be compared; use a pointer")
 	// ErrSharedEndpoint means that two members, or two lives of one, have one Endpoint,
 	// which could not be closed with either.
 	ErrSharedEndpoint = errors.New("dispatch: the endpoint belongs to another member, or to one that has not ended")
+	// ErrNotProbed means that a member is not probed, so that it has no condition.
+	ErrNotProbed = errors.New("dispatch: the member is not probed")
 	// ErrCallInUse means a Call that holds an attempt already.
 	ErrCallInUse = errors.New("dispatch: the call holds an attempt")
 )

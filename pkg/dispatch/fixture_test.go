@@ -6,6 +6,8 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/observe"
 )
 
 // epoch is the instant at which the tests begin.
@@ -24,3 +26,17 @@ func requireField(t testing.TB, err error, field string, sentinel error) {
 		t.Errorf("want %v for %s, got %v", sentinel, field, err)
 	}
 }
+
+// noPassive switches passive health off.
+func noPassive() (cfg health.PassiveHealthConfig) {
+	cfg.Off = true
+	return cfg
+}
+
+// outcomeList is an Observer that keeps the outcomes of a sequential test.
+type outcomeList struct {
+	observe.Nobody
+	list []poise.Outcome
+}
+
+func (l *outcomeList) Ended(e observe.Ended) { l.list = append(l.list, e.Result.Outcome) }

@@ -36,6 +36,8 @@ type MemberInspection struct {
 	// View leaves it out; ExcludedOutOfScope if it is not in that View.
 	Sample poise.Sample
 	Reason poise.Reason
+	// LeftOut is why it is left out although nobody wanted that; nil if it is not.
+	LeftOut error
 	// Status is what SetStatus says; Ready if it says nothing.
 	Status poise.Status
 	// Offline is what SetConnected says, and Unhealthy what Report says.

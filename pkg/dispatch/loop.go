@@ -41,7 +41,7 @@ type Loop struct {
 	publication publication[published]
 	admission   admission
 	queue       queue
-	membership  membership
+	membership  *membership
 }
 
 // NewLoop returns a Loop without members, or a [poise.FieldError].
@@ -62,6 +62,8 @@ func NewLoop(cfg LoopConfig) (*Loop, error) {
 		if cfg.Passive.Seed == 0 {
 			cfg.Passive.Seed = cfg.Seed
 		}
+		// Only where calls are tied to members a suspect can do without the next ones.
+		cfg.Passive.Divert = cfg.Passive.Divert || keyed(cfg.Policy)
 		if l.core.passive, err = health.NewPassiveHealth(cfg.Passive); err != nil {
 			return nil, inField("Passive", err)
 		}
@@ -72,21 +74,46 @@ func NewLoop(cfg LoopConfig) (*Loop, error) {
 	}
 	l.queue.admission = &l.admission
 	l.core.admit = l.queue.admit
-	l.membership.core, l.membership.cfg, l.membership.publication = &l.core, cfg, &l.publication
-	if err := l.membership.update(nil, time.Time{}); err != nil {
+	if l.membership, err = newMembership(&l.core, cfg, &l.publication); err != nil {
 		return nil, err
 	}
-	l.membership.last = time.Time{}
+	if _, err := l.membership.update(nil, false, time.Time{}); err != nil {
+		return nil, err
+	}
 	return l, nil
 }
 
+// keyed reports whether the policy ties calls to members by a key.
+func keyed(policy poise.Policy) bool {
+	view, err := poise.NewView(nil)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = recover() }() // the first Update says more
+	picker, err := compile(policy, view)
+	if err != nil {
+		return false
+	}
+	_, ties := picker.(poise.Preferrer)
+	return ties
+}
+
 // Update makes the members those of the list. A member of the same identity and
-// incarnation stays; others are new, and their incarnations are above all before.
+// incarnation stays; others are new.
 // Members that are not in the list get no new calls. On an error, a
 // [poise.FieldError] where a field is to blame, nothing has changed.
 func (l *Loop) Update(specs []Spec, now time.Time) error {
 	defer l.after(now)
-	return l.membership.update(specs, now)
+	_, err := l.membership.update(specs, false, now)
+	return err
+}
+
+// Follow is Update for lists that nobody is there to correct, as a directory has
+// them: a member that no View can hold, or that the policy refuses, is left out, and
+// the others are served. It returns who is left out and why.
+func (l *Loop) Follow(specs []Spec, now time.Time) (left []*MemberError, err error) {
+	defer l.after(now)
+	return l.membership.update(specs, true, now)
 }
 
 // after does what a change leaves to be done under no lock.
@@ -145,7 +172,7 @@ func (l *Loop) Acquire(c *Call, q Query) error {
 			return l.refused(q, err)
 		}
 	}
-	if err := l.admission.acquire(c, q); err != nil {
+	if err := l.admission.acquire(c, &q); err != nil {
 		return l.refused(q, err)
 	}
 	return nil
@@ -214,6 +241,27 @@ func (l *Loop) left(a *Attempts, s *RetryState) {
 	}
 }
 
+// Ready returns nil if a member is eligible, and else why a call would find none.
+func (l *Loop) Ready() error {
+	p := l.publication.load()
+	if p.closed {
+		return ErrClosed
+	}
+	return p.view.Check()
+}
+
+// Outstanding returns how many calls the member of that incarnation holds; at least
+// one if it is not there or still admits calls, so that 0 is final.
+func (l *Loop) Outstanding(incarnation uint64) uint64 {
+	l.membership.mu.Lock()
+	m := l.membership.byNumber[incarnation]
+	l.membership.mu.Unlock()
+	if m == nil || m.slots.Admission() == Open {
+		return 1
+	}
+	return m.slots.inFlight.Current()
+}
+
 // Join has a call wait for room, or for somebody eligible, until the instant, after
 // those who joined before it; the zero time is without end. It is told by Ready,
 // perhaps before Join returns. Advance ends the waits that are over.
@@ -265,29 +313,31 @@ func (l *Loop) Released() []any {
 func (l *Loop) Close(now time.Time) {
 	l.membership.close(now)
 	l.queue.close()
+	l.membership.tell()
 }
 
 // Inspect returns the Loop as it stands.
 func (l *Loop) Inspect(now time.Time) Inspection {
-	ms := &l.membership
+	ms := l.membership
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	p := l.publication.load()
 	in := Inspection{
-		Closed: p.closed, Published: p.number, Pending: ms.dirty, Err: ms.err,
+		Closed: p.closed, Published: p.number, Pending: len(ms.touched) > 0, Err: ms.err,
 		Waiting: int(l.core.waiting.Load()), Retries: l.core.budget.Saved(),
 		Members: make([]MemberInspection, len(ms.members)),
 	}
 	for i, m := range ms.members {
 		of := MemberInspection{
 			ID: m.id, Incarnation: m.incarnation, Value: *m.value.Load(),
-			Sample: m.sample(), Reason: p.reason(m), Status: m.said,
+			Sample: m.sample(&m.spec, ms.factor), Reason: p.reason(m), Status: m.said,
 			Offline: m.offline, Unhealthy: m.unhealthy,
 			Admission: m.slots.Admission(), InFlight: m.slots.inFlight.Current(), Limit: m.slots.inFlight.Limit(),
 		}
 		if m.passive != nil {
 			of.Passive = m.passive.Inspect(now)
 		}
+		of.LeftOut = m.bad
 		if m.window != nil {
 			of.Outcomes = m.window.Stats(now)
 		}

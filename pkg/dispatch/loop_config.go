@@ -42,6 +42,9 @@ type LoopConfig struct {
 	// under locks of the Loop: it must neither block nor call the Loop. nil: nobody
 	// is called.
 	Wake func()
+	// Published is called after each publication, under no lock, for whoever has to
+	// look at what is published. It must not block. nil: nobody is called.
+	Published func()
 	// Seed makes what the Loop draws by chance replay. 0 is no seed.
 	Seed uint64
 }

@@ -87,7 +87,7 @@ func (q *queue) give(now time.Time) (done *Waiter) {
 	last := &done
 	for w := q.head; w != nil; w = q.head {
 		w.query.Now = now
-		err := q.admission.acquire(w.Call, w.query)
+		err := q.admission.acquire(w.Call, &w.query)
 		if waits(err) {
 			q.refusal = err
 			break

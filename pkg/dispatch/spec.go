@@ -20,8 +20,8 @@ import (
 //	ejected        passive health
 //	a transform's  whichever reason it gives
 type Spec struct {
-	// Sample is what policies see. Incarnation is above 0, and no other member has
-	// had it. Load is the loop's to set.
+	// Sample is what policies see. Incarnation is above 0, and no other member has it,
+	// nor one that was removed and holds calls. Load is the loop's to set.
 	poise.Sample
 	// Limit is how many calls the member may hold at once; 0 is no limit. It may
 	// change in place.

@@ -38,6 +38,9 @@ const (
 	// Trial: the member was ejected, and the attempt found out whether it still has
 	// to be.
 	Trial
+	// Diverted: the policy picked a suspect, and the attempt shows whether its calls are
+	// at fault.
+	Diverted
 	// Room: the picks of the policy had no room, and the member had.
 	Room
 	// Again: all others were tried, and of those tried it was tried least recently.
@@ -48,7 +51,7 @@ const (
 	choices
 )
 
-var choiceNames = [choices]string{"picked", "trial", "room", "again", "last resort"}
+var choiceNames = [choices]string{"picked", "trial", "diverted", "room", "again", "last resort"}
 
 // String returns the choice in lower case.
 func (c Choice) String() string { return name(choiceNames[:], c, "unknown choice") }
