@@ -134,16 +134,14 @@ func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (
 		if cause := context.Cause(req.Context()); cause != nil {
 			err = cause
 		}
-		if unsound != nil {
-			return poise.Result{Outcome: poise.Invalid, Err: err}, err
-		}
-		return poise.Result{Outcome: leftBy(req, a.header), Err: err}, err
-	case timedOut:
-		outcome := poise.Silent
-		if a.header.Sub(a.slot.Began()) > timeout+pauseGrace {
+		outcome := leftBy(req, a.header)
+		if outcome == poise.Silent && unsound != nil {
 			outcome = poise.Invalid
 		}
-		if unsound != nil {
+		return poise.Result{Outcome: outcome, Err: err}, err
+	case timedOut:
+		outcome := poise.Silent
+		if unsound != nil || a.header.Sub(a.slot.Began()) > timeout+pauseGrace {
 			outcome = poise.Invalid
 		}
 		late := error(ErrAttemptTimeout)

@@ -1,6 +1,7 @@
 package poisehttp_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -58,20 +59,39 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit is what a call costs beside the endpoint: pick, admission,
-// judgement, and giving everything back.
-func BenchmarkAdmit(b *testing.B) {
-	balancer := newTransport(b, poisehttp.Config{Loop: loop(by(new(policy.PowerOfTwoChoices)))},
-		&constant{&http.Response{StatusCode: 200, Body: http.NoBody}}, &constant{&http.Response{StatusCode: 200, Body: http.NoBody}})
-	req, err := http.NewRequest(http.MethodGet, "http://service.example.com/", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := balancer.RoundTrip(req); err != nil {
-			b.Fatal(err)
-		}
+// BenchmarkRoundTripOverhead is what a call costs beside an endpoint that costs
+// nothing.
+func BenchmarkRoundTripOverhead(b *testing.B) {
+	within, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, row := range []struct {
+		name string
+		ctx  context.Context
+		body io.ReadCloser
+	}{
+		{"context=background/body=none", context.Background(), http.NoBody},
+		{"context=background/body=empty", context.Background(), constantBody{}},
+		{"context=cancellable/body=none", within, http.NoBody},
+		{"context=cancellable/body=empty", within, constantBody{}},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			resp := &http.Response{StatusCode: 200}
+			var endpoints []poisehttp.Endpoint
+			for range 10 {
+				endpoints = append(endpoints, &constant{resp})
+			}
+			t := newTransport(b, poisehttp.Config{Loop: loop(by(new(policy.PowerOfTwoChoices)))}, endpoints...)
+			req := newRequest(b, http.MethodGet, nil).WithContext(row.ctx)
+			b.ReportAllocs()
+			for b.Loop() {
+				resp.Body = row.body
+				got, err := t.RoundTrip(req)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_, _ = got.Body.Read(nil)
+				_ = got.Body.Close()
+			}
+		})
 	}
 }
-

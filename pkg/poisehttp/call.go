@@ -21,6 +21,7 @@ type call struct {
 	query      dispatch.Query
 	attempts   dispatch.Attempts
 	repeatable bool
+	explain    bool
 
 	// What the call holds at the moment. settle gives back whatever is left.
 	body    io.ReadCloser  // the request's, while no attempt has it
@@ -95,6 +96,7 @@ func (c *call) begin() (err error) {
 	if cfg.Key != nil && c.query.Key.IsZero() {
 		c.query.Key = cfg.Key(req)
 	}
+	c.explain = c.override.Explain || cfg.Explain != nil && cfg.Explain(req)
 	c.query.Attempts, c.query.Repeatable = &c.attempts, c.repeatable
 	return nil
 }
@@ -114,8 +116,7 @@ func (c *call) acquire() error {
 		a = new(attempt)
 	}
 	a.call = c
-	cfg := &c.transport.cfg
-	if c.override.Explain || cfg.Explain != nil && cfg.Explain(c.request) {
+	if c.explain {
 		a.decision = new(poise.Decision)
 		c.decision, c.query.Why = a.decision, a.decision
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
@@ -105,7 +106,7 @@ func TestTransport_AnswersFromAServer(t *testing.T) {
 	}
 	e := events.last()
 	if len(events.all()) != 1 || e.Result.Outcome != poise.Success || e.Status != 200 || e.Request != req || e.Endpoint != "a" ||
-		e.Attempt != 1 || e.Err != nil || e.Header <= 0 || e.Total < e.Header || e.Decision != nil || e.Retried {
+		e.Attempt != 1 || e.Result.Err != nil || e.Late.Err != nil || e.Header <= 0 || e.Total < e.Header || e.Decision != nil || e.Retried {
 		t.Errorf("the observer was told %+v", e)
 	}
 }
@@ -122,7 +123,7 @@ func TestTransport_GoesOnWhenAServerIsDown(t *testing.T) {
 			if status, err := do(b, newRequest(t, method, strings.NewReader("x"))); status != 200 {
 				t.Fatalf("got %d, %v", status, err)
 			}
-			if got := strings.Join(events.all(), "; "); got != "a#1 failure, retried; b#2 success" {
+			if got := strings.Join(events.all(), "; "); got != "a#1 unreachable, retried; b#2 success" {
 				t.Errorf("the observer was told %s", got)
 			}
 		})
@@ -131,12 +132,14 @@ func TestTransport_GoesOnWhenAServerIsDown(t *testing.T) {
 	_, err := get(t, b)
 	failure := requireCallError(t, err)
 	var refused *net.OpError
-	if failure.Endpoint() != "a" || len(failure.Attempts) != 3 || !errors.As(err, &refused) || failure.Timeout() {
+	if failure.Endpoint() != "a" || len(failure.Attempts) != 1 || !errors.As(err, &refused) || failure.Timeout() {
 		t.Errorf("got %+v", failure)
 	}
 }
 
 // Claim: A request that is not repeatable is sent again only if nothing of it was sent.
+//
+// Cases: B106.
 func TestTransport_NeverRepeatsWhatMayNotBeRepeated(t *testing.T) {
 	broken := func(conn net.Conn) {}
 	for _, row := range []struct {
@@ -151,7 +154,8 @@ func TestTransport_NeverRepeatsWhatMayNotBeRepeated(t *testing.T) {
 		{name: "POST", method: http.MethodPost},
 		{name: "PATCH", method: http.MethodPatch},
 		{name: "POST with key", method: http.MethodPost, header: http.Header{"Idempotency-Key": {"k"}}, repeats: true},
-		{name: "POST with unsent key", method: http.MethodPost, header: http.Header{"X-Idempotency-Key": nil}, repeats: true},
+		{name: "POST with unsent key", method: http.MethodPost, header: http.Header{"X-Idempotency-Key": nil}},
+		{name: "POST with empty key", method: http.MethodPost, header: http.Header{"Idempotency-Key": {""}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			e, asked := resets(t, broken)
@@ -297,7 +301,7 @@ func TestTransport_CountsAResetInTheBodyAsAFailure(t *testing.T) {
 	if status == 0 {
 		return // the reset overtook the header
 	}
-	if got := events.last(); got.Result.Outcome != poise.Failure || got.Err == nil || got.Status != 200 {
+	if got := events.last(); got.Result.Outcome != poise.Success || got.Late.Outcome != poise.Failure || got.Late.Err == nil || got.Status != 200 {
 		t.Errorf("the observer was told %+v", got)
 	}
 	requireIdle(t, b)
@@ -362,8 +366,8 @@ func TestTransport_FreesWhatACancelledCallHeld(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			told := make(chan poisehttp.Event, 10)
 			b := newTransport(t, poisehttp.Config{
-				Observe:    func(e poisehttp.Event) { told <- e },
-				Loop: loop(),
+				Observe: func(e poisehttp.Event) { told <- e },
+				Loop:    loop(),
 			}, serve(t, row.handler))
 			for range 3 {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -393,7 +397,12 @@ func TestTransport_FreesWhatACancelledCallHeld(t *testing.T) {
 				if resp == nil && len(requireCallError(t, err).Attempts) == 0 {
 					continue // it was cancelled before it was sent
 				}
-				if e := <-told; e.Result.Outcome != poise.Cancelled || !errors.Is(e.Err, context.Canceled) {
+				e := <-told
+				of := e.Result
+				if resp != nil {
+					of = e.Late
+				}
+				if of.Outcome != poise.Cancelled || !errors.Is(of.Err, context.Canceled) {
 					t.Errorf("the observer was told %+v", e)
 				}
 				if inFlight(b, "a") != 0 {
@@ -410,24 +419,32 @@ func TestTransport_FreesWhatACancelledCallHeld(t *testing.T) {
 // http.Client ends a call of a foreign RoundTripper by a channel of the request
 // beside the context, and either may be the first to be seen.
 //
-// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+// Claim: An endpoint that is silent when a deadline of the caller's ends has that held against it.
 //
-// Cases: B21.
-func TestTransport_TakesTheTimeoutOfAClientForACancellation(t *testing.T) {
+// Cases: B21, B109.
+func TestTransport_TakesTheTimeoutOfAClientForSilence(t *testing.T) {
 	var events record
-	b := newTransport(t, poisehttp.Config{Observe: events.observe, Loop: loop()},
+	b := newTransport(t, poisehttp.Config{Observe: events.observe, Loop: loop(off)},
 		serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	client := &http.Client{Transport: b, Timeout: 5 * time.Millisecond}
+	client := &http.Client{Transport: b, Timeout: 20 * time.Millisecond}
 	for range 20 {
 		_, err := client.Get("http://service.example.com/")
 		if timeout, _ := errors.AsType[net.Error](err); timeout == nil || !timeout.Timeout() {
 			t.Fatalf("got %v", err)
 		}
 	}
+	silent := 0
 	for _, got := range events.all() {
-		if got != "a#1 cancelled" {
-			t.Fatalf("the observer was told %s", got)
+		switch got {
+		case "a#1 silent":
+			silent++
+		case "a#1 invalid": // this process was held up
+		default:
+			t.Errorf("the observer was told %s", got)
 		}
+	}
+	if silent == 0 {
+		t.Error("nothing was held against the endpoint")
 	}
 }
 
@@ -477,7 +494,7 @@ func TestTransport_EndsAHangByTheAttemptTimeout(t *testing.T) {
 	if !errors.Is(err, poisehttp.ErrAttemptTimeout) || !failure.Timeout() || len(failure.Attempts) != 1 {
 		t.Errorf("got %+v", failure)
 	}
-	if got := strings.Join(events.all(), "; "); got != "a#1 failure" {
+	if got := strings.Join(events.all(), "; "); got != "a#1 silent" {
 		t.Errorf("the observer was told %s", got)
 	}
 }

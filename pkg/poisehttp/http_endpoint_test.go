@@ -271,28 +271,8 @@ func TestTransport_ClosesARemovedEndpointOnceAfterItsLastCall(t *testing.T) {
 			}
 			_ = two.Body.Close()
 			_ = b.Close()
-			if n := e.closed.Load(); n != 1 {
-				t.Errorf("it was closed %d times", n)
-			}
+			eventually(t, func() bool { return e.closed.Load() == 1 })
 		})
-	}
-}
-
-// Claim: A Transport closes an Endpoint once, after it was removed and its last call has ended.
-//
-// Cases: B42.
-func TestTransport_RefusesAnEndpointOfTwoIdentities(t *testing.T) {
-	e, other := answering(200), answering(200)
-	b := newTransport(t, poisehttp.Config{}, e)
-	err := b.Update([]poisehttp.Member{{ID: "a", Endpoint: e}, {ID: "b", Endpoint: e}})
-	requireField(t, err, "members[1].Endpoint", poisehttp.ErrSharedEndpoint)
-	err = b.Update([]poisehttp.Member{{ID: "new name", Endpoint: e}})
-	requireField(t, err, "members[0].Endpoint", poisehttp.ErrSharedEndpoint)
-	if err := b.Update([]poisehttp.Member{{ID: "a", Endpoint: other}}); err != nil {
-		t.Fatal(err)
-	}
-	if e.closed.Load() != 1 || other.closed.Load() != 0 {
-		t.Errorf("closed %d and %d times", e.closed.Load(), other.closed.Load())
 	}
 }
 
@@ -332,11 +312,11 @@ func TestTransport_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 		body := &source{Reader: strings.NewReader("x")}
 		b := newTransport(t, poisehttp.Config{
 			Loop: loop(attempts(1)),
-			Classify: func(resp *http.Response, err error) poise.Result.Outcome {
+			Classify: func(resp *http.Response, err error) poise.Result {
 				if (resp == nil) == (err == nil) {
 					t.Errorf("Classify was given %v and %v", resp, err)
 				}
-				return poise.Failure
+				return poise.Result{Outcome: poise.Failure}
 			},
 		}, &fake{answer: func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Body: body}, errBroken
@@ -394,9 +374,10 @@ func TestTransport_SurvivesEndpointsThatBreakTheRules(t *testing.T) {
 		e := answering(200)
 		bad := &closing{fake: answering(200), onClose: func() { panic(errBroken) }}
 		b := newTransport(t, poisehttp.Config{}, bad, e)
-		if err := b.Update(nil); err != nil || e.closed.Load() != 1 {
-			t.Errorf("Update: %v; the other endpoint was closed %d times", err, e.closed.Load())
+		if err := b.Update(nil); err != nil {
+			t.Fatal(err)
 		}
+		eventually(t, func() bool { return e.closed.Load() == 1 })
 	})
 }
 

@@ -44,7 +44,7 @@ func TestRetry_GoesToWhoRefusedAnEarlierAttempt(t *testing.T) {
 	}}
 	b, err := poisehttp.New(poisehttp.Config{
 		// This key prefers "full" to "failing".
-		Key:        func(*http.Request) poise.Key { return poise.StringKey("k") },
+		Key:  func(*http.Request) poise.Key { return poise.StringKey("k") },
 		Loop: loop(off, by(new(policy.Rendezvous))),
 		Members: []poisehttp.Member{
 			{ID: "full", Endpoint: full, Limit: 1},

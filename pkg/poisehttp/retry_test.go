@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
@@ -41,8 +42,7 @@ func TestTransport_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 				endpoints = append(endpoints, failing(errBroken))
 			}
 			b := newTransport(t, poisehttp.Config{
-				Policy: chosen, Attempts: 5, Observe: events.observe,
-				Loop: loop(off), RetryBudget: poisehttp.RetryBudgetConfig{Burst: 1000},
+				Loop: loop(by(chosen), off, attempts(5), budget(20, 1000)), Observe: events.observe,
 			}, endpoints...)
 			for call := range 50 {
 				_, err := get(t, b)
@@ -101,7 +101,7 @@ func TestTransport_GoesBackOnlyAfterAnError(t *testing.T) {
 		{"503 of the only one", []func() (*http.Response, error){busy(503)}, "a", 503},
 		{"504 of the only one", []func() (*http.Response, error){busy(504)}, "a", 504},
 		{"503 of both", []func() (*http.Response, error){busy(503), busy(502)}, "ab", 502},
-		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "ab", 503},
+		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "abaa", 0},
 		{"503, then errors", []func() (*http.Response, error){busy(503), fails}, "abbb", 0},
 		{"errors of both", []func() (*http.Response, error){fails, fails}, "abab", 0},
 	} {
@@ -114,7 +114,7 @@ func TestTransport_GoesBackOnlyAfterAnError(t *testing.T) {
 					return answer()
 				}})
 			}
-			b := newTransport(t, poisehttp.Config{Attempts: 4, Loop: loop(off)}, list...)
+			b := newTransport(t, poisehttp.Config{Loop: loop(off, attempts(4))}, list...)
 			status, err := get(t, b)
 			if went.String() != row.went || status != row.status || (err == nil) != (status != 0) {
 				t.Errorf("it went to %s and ended with %d, %v; want %s and %d", &went, status, err, row.went, row.status)
@@ -130,7 +130,7 @@ func TestTransport_GoesBackOnlyAfterAnError(t *testing.T) {
 func TestTransport_SpendsARetryOnlyToMakeIt(t *testing.T) {
 	busy, other := answering(503), answering(503)
 	b := newTransport(t, poisehttp.Config{
-		Loop: loop(off), RetryBudget: poisehttp.RetryBudgetConfig{Percent: 1, Burst: 3},
+		Loop: loop(off, budget(1, 3)),
 	}, busy)
 	for range 20 {
 		_, _ = get(t, b)
@@ -148,27 +148,12 @@ func TestTransport_SpendsARetryOnlyToMakeIt(t *testing.T) {
 }
 
 func TestTransport_AttemptsNoMoreThanItMay(t *testing.T) {
-	for attempts, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
+	for n, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
 		e := failing(errBroken)
-		b := newTransport(t, poisehttp.Config{Attempts: attempts, Loop: loop(off)}, e)
+		b := newTransport(t, poisehttp.Config{Loop: loop(off, attempts(n))}, e)
 		if _, err := get(t, b); err == nil || e.calls.Load() != want {
-			t.Errorf("Attempts %d: %d calls", attempts, e.calls.Load())
+			t.Errorf("Attempts %d: %d calls", n, e.calls.Load())
 		}
-	}
-}
-
-func TestTransport_RetriesWithinItsBudget(t *testing.T) {
-	e := failing(errBroken)
-	b := newTransport(t, poisehttp.Config{
-		RetryBudget: poisehttp.RetryBudgetConfig{Percent: 10, Burst: 2}, Loop: loop(off),
-	}, e)
-	const calls = 200
-	for range calls {
-		_, _ = get(t, b)
-	}
-	// The first call finds the budget full, so that what it earns is lost.
-	if n := e.calls.Load() - calls; n != 2+(calls-1)/10 {
-		t.Errorf("%d retries for %d calls", n, calls)
 	}
 }
 
@@ -180,7 +165,7 @@ func TestTransport_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 			for i := range list {
 				list[i].Limit = 2
 			}
-			b := newTransport(t, poisehttp.Config{Policy: chosen, Members: list})
+			b := newTransport(t, poisehttp.Config{Loop: loop(by(chosen)), Members: list})
 			var held []*http.Response
 			for range 6 {
 				resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -208,82 +193,6 @@ func TestTransport_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 	}
 }
 
-// stale returns a policy whose pickers offer every member in turn, eligible in the
-// first View or not: as a picker that is older than what admission knows.
-func stale() poise.Policy {
-	return fixed{func(v *poise.View) (poise.Picker, error) {
-		next := 0
-		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
-			rest := v.Untried(q.Tried)
-			if rest.Len() == 0 {
-				return poise.Selection{}, poise.ErrAllTried
-			}
-			next++
-			return v.Select(rest.At((next - 1) % rest.Len()))
-		}), nil
-	}}
-}
-
-// once lets a policy prepare the first time only, so that its picker grows old.
-func once(p poise.Policy) poise.Policy {
-	prepared := false
-	return fixed{func(v *poise.View) (poise.Picker, error) {
-		if prepared {
-			return nil, errBroken
-		}
-		prepared = true
-		return p.Prepare(v)
-	}}
-}
-
-func TestTransport_TellsFullFromShut(t *testing.T) {
-	setUp := func(admissions int, limits ...uint64) (*poisehttp.Transport, []poisehttp.Member) {
-		var list []poisehttp.Member
-		for i, limit := range limits {
-			list = append(list, poisehttp.Member{ID: string(rune('a' + i)), Endpoint: failing(errBroken), Limit: limit})
-		}
-		b := newTransport(t, poisehttp.Config{
-			Policy: once(stale()), Members: list, Loop: loop(attempts(1)), Admissions: admissions,
-			Loop: loop(),
-		})
-		return b, list
-	}
-	t.Run("all set aside", func(t *testing.T) {
-		b, _ := setUp(16, 0, 0, 0)
-		for range 3 {
-			_, _ = get(t, b)
-		}
-		if _, err := get(t, b); !errors.Is(err, poise.ErrNoEligible) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("more set aside than admissions", func(t *testing.T) {
-		b, _ := setUp(2, 0, 0, 0)
-		for range 3 {
-			_, _ = get(t, b)
-		}
-		if _, err := get(t, b); !errors.Is(err, poisehttp.ErrSetAside) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("one set aside, the other full", func(t *testing.T) {
-		b, list := setUp(16, 0, 1)
-		_, _ = get(t, b) // sets a aside
-		serving := list[1].Endpoint.(*fake)
-		serving.answer = answering(200).answer
-		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			if _, err := get(t, b); !errors.Is(err, poise.ErrAtCapacity) {
-				t.Errorf("got %v", err)
-			}
-		}
-		_ = resp.Body.Close()
-	})
-}
-
 // A retry that finds everybody tried passes over who refused it in this call.
 //
 // Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
@@ -305,7 +214,7 @@ func TestTransport_FallsBackToWhoDidNotRefuse(t *testing.T) {
 		return reply(200, ""), nil
 	}
 	b := newTransport(t, poisehttp.Config{
-		Policy: first, Members: []poisehttp.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
+		Loop: loop(by(first)), Members: []poisehttp.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
 	})
 	held, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
 	if err != nil {
@@ -337,7 +246,7 @@ func TestTransport_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
 	if _, err := get(t, b); !errors.Is(err, errBroken) || requireCallError(t, err).Endpoint() != "a" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := get(t, b); !errors.Is(err, poisehttp.ErrClosed) {
+	if _, err := get(t, b); !errors.Is(err, dispatch.ErrClosed) {
 		t.Errorf("after Close: got %v", err)
 	}
 }
@@ -349,7 +258,7 @@ func TestTransport_GoesByTheKey(t *testing.T) {
 	}
 	var events record
 	b := newTransport(t, poisehttp.Config{
-		Policy: rendezvous, Observe: events.observe,
+		Loop: loop(by(rendezvous)), Observe: events.observe,
 		Key: func(r *http.Request) poise.Key { return poise.StringKey(r.URL.Path) },
 	}, answering(200), answering(200), answering(200), answering(200))
 	went := map[string]bool{}
@@ -388,8 +297,8 @@ func TestTransport_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
 func TestCallError_BearsTheLastDecision(t *testing.T) {
 	explain := false
 	cfg := poisehttp.Config{
-		Explain:    func(*http.Request) bool { return explain },
-		Loop: loop(off),
+		Explain: func(*http.Request) bool { return explain },
+		Loop:    loop(off),
 	}
 	b := newTransport(t, cfg, answering(200))
 	if err := b.SetStatus("a", poise.Draining); err != nil {
@@ -421,54 +330,10 @@ func TestCallError_BearsTheLastDecision(t *testing.T) {
 	}
 }
 
-func TestCallError_TellsWhatAndWhere(t *testing.T) {
-	failure := &poisehttp.CallError{Err: poise.ErrNoEligible}
-	if text := failure.Error(); text != "poisehttp: not sent: poise: no eligible candidate" {
-		t.Error(text)
-	}
-	failure = &poisehttp.CallError{Endpoint: "a", Attempts: 2, Err: poisehttp.ErrAttemptTimeout}
-	if text := failure.Error(); text != "poisehttp: attempt 2, at a: dispatch: no response header within the attempt timeout" {
-		t.Error(text)
-	}
-	if !failure.Timeout() || (&poisehttp.CallError{Err: errBroken}).Timeout() {
-		t.Error("Timeout does not tell a timeout")
-	}
-	temporary, is := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](poisehttp.ErrAttemptTimeout)
-	if !is || !temporary.Temporary() {
-		t.Error("ErrAttemptTimeout is no net.Error")
-	}
-}
-
-// Cases: B21.
-func TestClassify_JudgesEveryOutcome(t *testing.T) {
-	for _, row := range []struct {
-		status int
-		err    error
-		want   poise.Result.Outcome
-	}{
-		{0, errBroken, poise.Failure},
-		{200, nil, poise.Success}, {204, nil, poise.Success}, {101, nil, poise.Success}, {302, nil, poise.Success},
-		{404, nil, poise.Success}, {499, nil, poise.Success}, {501, nil, poise.Success}, {505, nil, poise.Success},
-		{429, nil, poise.Success}, {503, nil, poise.Overloaded},
-		{500, nil, poise.Failure}, {502, nil, poise.Failure}, {504, nil, poise.Failure}, {599, nil, poise.Failure},
-	} {
-		var resp *http.Response
-		if row.err == nil {
-			resp = &http.Response{StatusCode: row.status}
-		}
-		if got := poisehttp.Classify(resp, row.err); got != row.want {
-			t.Errorf("%d, %v: %s", row.status, row.err, got)
-		}
-	}
-}
-
 // Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
 func TestTransport_RefusesMalformedRequests(t *testing.T) {
 	e := answering(200)
-	b := newTransport(t, poisehttp.Config{Loop: loop()}, e)
+	b := newTransport(t, poisehttp.Config{}, e)
 	for _, row := range []struct {
 		field string
 		spoil func(*http.Request)

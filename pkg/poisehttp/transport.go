@@ -73,7 +73,7 @@ func New(cfg Config) (*Transport, error) {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := &call{transport: t, request: req}
 	if req == nil {
-		return nil, c.fail(malformed("", nil))
+		return nil, c.fail(refuse("Request", nil, ErrBadRequest))
 	}
 	resp, err := c.run()
 	if err != nil {
@@ -101,7 +101,7 @@ func (t *Transport) PublishError() error { return t.balancer.PublishError() }
 
 // WaitReady waits until a call could be given an endpoint, and returns the context's
 // error if it ends before.
-func (t *Transport) WaitReady(ctx context.Context) error { panic("being built") }
+func (t *Transport) WaitReady(ctx context.Context) error { return t.balancer.WaitReady(ctx) }
 
 // CloseIdleConnections closes the idle connections of every endpoint that has
 // such a method.

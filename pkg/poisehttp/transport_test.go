@@ -43,11 +43,11 @@ func TestTransport_GivesEachAttemptItsTime(t *testing.T) {
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("two hangs took %v", took)
 		}
-		if got := strings.Join(events.all(), "; "); got != "a#1 failure, retried; b#2 failure, retried; c#3 success" {
+		if got := strings.Join(events.all(), "; "); got != "a#1 silent, retried; b#2 silent, retried; c#3 success" {
 			t.Errorf("the observer was told %s", got)
 		}
 		for _, e := range events.events[:2] {
-			if e.Header != time.Second || e.Total != time.Second || !errors.Is(e.Err, poisehttp.ErrAttemptTimeout) || e.Status != 0 {
+			if e.Header != time.Second || e.Total != time.Second || !errors.Is(e.Result.Err, poisehttp.ErrAttemptTimeout) || e.Status != 0 {
 				t.Errorf("the observer was told %+v", e)
 			}
 		}
@@ -114,10 +114,10 @@ func TestTransport_RefusesAResponseThatComesTooLate(t *testing.T) {
 	})
 }
 
-// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+// Claim: An endpoint that is silent when a deadline of the caller's ends has that held against it.
 //
-// Cases: B21.
-func TestTransport_TakesACallersDeadlineForACancellation(t *testing.T) {
+// Cases: B21, B109.
+func TestTransport_TakesACallersDeadlineForSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events record
 		b := newTransport(t, poisehttp.Config{AttemptTimeout: time.Second, Observe: events.observe}, hanging())
@@ -129,7 +129,7 @@ func TestTransport_TakesACallersDeadlineForACancellation(t *testing.T) {
 			}
 			cancel()
 		}
-		if got := strings.Join(events.all(), "; "); got != "a#1 cancelled; a#1 cancelled" {
+		if got := strings.Join(events.all(), "; "); got != "a#1 silent; a#1 silent" {
 			t.Errorf("the observer was told %s", got)
 		}
 	})
@@ -178,7 +178,7 @@ func TestTransport_HoldsUnderStress(t *testing.T) {
 	var began, told atomic.Int64
 	b := newTransport(t, poisehttp.Config{
 		Loop: loop(by(new(policy.LeastLoaded)), budget(1000, 1000)), Members: list, AttemptTimeout: 2 * time.Millisecond,
-		Observe:     func(poisehttp.Event) { told.Add(1) },
+		Observe: func(poisehttp.Event) { told.Add(1) },
 	})
 	stop := make(chan struct{})
 	var changers, group sync.WaitGroup

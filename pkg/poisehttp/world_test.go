@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -208,6 +209,9 @@ func (r *record) all() []string {
 	var short []string
 	for _, e := range r.events {
 		text := fmt.Sprintf("%s#%d %s", e.Endpoint, e.Attempt, e.Result.Outcome)
+		if e.Late.Outcome != poise.Success {
+			text += ", later " + e.Late.Outcome.String()
+		}
 		if e.Retried {
 			text += ", retried"
 		}
@@ -258,3 +262,24 @@ func (f fixed) Prepare(v *poise.View) (poise.Picker, error) { return f.prepare(v
 type pickerFunc func(poise.Query) (poise.Selection, error)
 
 func (f pickerFunc) Pick(q poise.Query) (poise.Selection, error) { return f(q) }
+
+// eventually waits until it holds.
+func eventually(t testing.TB, holds func() bool) {
+	t.Helper()
+	for range 10_000 {
+		if holds() {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+	t.Fatal("it never came true")
+}
+
+// requireField requires an error about the field, because of the cause.
+func requireField(t testing.TB, err error, field string, cause error) {
+	t.Helper()
+	refused, ok := errors.AsType[*poise.FieldError](err)
+	if !ok || refused.Field != field || !errors.Is(err, cause) {
+		t.Errorf("want %v of %s, got %v", cause, field, err)
+	}
+}
