@@ -10,89 +10,16 @@ import (
 	"time"
 
 	"github.com/copyleftdev/poise-go/models/explore"
-	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
-	"github.com/copyleftdev/poise-go/spec/seq"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 )
-
-// handover is a group whose endpoint 0 drains by the change that brings endpoint 1.
-type handover struct {
-	*group
-	early bool // planted: admission is closed before the change is published
-}
-
-func newHandover(early bool) func() *handover {
-	return func() *handover {
-		h := &handover{newGroup(func(*group) {})(), early}
-		h.current.Store(h.prepare(0))
-		return h
-	}
-}
-
-func (h *handover) change() {
-	next := h.prepare(1)
-	if h.early {
-		h.slots[0].Drain()
-	}
-	h.current.Store(next)
-	h.slots[0].Drain()
-}
-
-// call returns the endpoint that served, or -1 for none. As in a Balancer, whoever
-// has refused is not asked again.
-func (h *handover) call() int {
-	var tried poise.Tried
-	for {
-		p := h.current.Load()
-		selection, err := p.picker.Pick(poise.Query{Tried: &tried})
-		if err != nil {
-			return -1
-		}
-		at, err := p.view.Index(selection)
-		if err != nil {
-			panic(err)
-		}
-		m := p.members[at]
-		if slot, err := h.slots[m].Begin(); err == nil {
-			h.serve(m)
-			slot.Release()
-			return m
-		}
-		tried.Add(fmt.Sprint(m), 0)
-	}
-}
-
-func TestPublication_OfADrainThatBringsAnother(t *testing.T) {
-	explore.Check(t, explore.Model[*handover]{
-		Name:     "publication: a call against a change that drains the only endpoint and brings another",
-		NotShown: "Several changes in a row, which a call outlasts only up to its admissions.",
-		New:      newHandover(false),
-		Tasks: []explore.Task[*handover]{
-			{Name: "caller", Body: func(h *handover, e *explore.T) {
-				for range 2 {
-					e.Call("Call", nil, func() any { return h.call() })
-				}
-			}},
-			{Name: "control", Body: func(h *handover, e *explore.T) {
-				e.Call("Update", uint64(0b10), func() any { h.change(); return nil })
-			}},
-		},
-		Sometimes: []explore.Pred[*handover]{{Name: "Served by who drains", Holds: func(h *handover) bool { return h.inside.Load() == 1 }}},
-		Outcome:   results[*handover],
-		Spec:      seq.Members(0b01),
-		Bugs: []explore.Bug[*handover]{
-			bug("admission closes before the change is published", "history", newHandover(true)),
-		},
-	})
-}
 
 // departure is a Balancer that follows, in its parts: a member of a Directory
 // drains while calls begin and end, and control lets it leave.
 type departure struct {
 	d      *discovery.Directory[int]
-	lives  discovery.Incarnations[*poisehttp.Slots]
-	slots  *poisehttp.Slots
+	lives  discovery.Incarnations[*dispatch.Slots]
+	slots  *dispatch.Slots
 	closed explore.Bool
 	inside explore.Int64
 	kick   explore.Pointer[explore.Event]
@@ -126,8 +53,8 @@ func newDeparture(faults departureFaults) func() *departure {
 
 // reconcile makes the lives those of the list, and ends the others.
 func (p *departure) reconcile(list []uint64) error {
-	ended, err := p.lives.Reconcile(list, func(int) (*poisehttp.Slots, error) {
-		p.slots = poisehttp.NewSlots(0, func() { p.closed.Store(true) })
+	ended, err := p.lives.Reconcile(list, func(int) (*dispatch.Slots, error) {
+		p.slots = dispatch.NewSlots(0, func() { p.closed.Store(true) })
 		return p.slots, nil
 	}, nil)
 	for _, slots := range ended {

@@ -178,8 +178,11 @@ func (l *Loop) Acquire(c *Call, q Query) error {
 	return nil
 }
 
-// refused tells of a call for which nobody was found.
+// refused accounts for a call for which nobody was found, and tells of it.
 func (l *Loop) refused(q Query, err error) error {
+	if q.Attempts.refund() {
+		l.core.budget.Refund()
+	}
 	if l.core.observer == nil {
 		return err
 	}
@@ -207,8 +210,11 @@ func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time)
 	if step.Action != Repeat {
 		return step
 	}
-	if step.Reason == Paid && !l.core.budget.Spend(now) {
-		return Step{Reason: BudgetSpent}
+	if step.Reason == Paid {
+		if !l.core.budget.Spend(now) {
+			return Step{Reason: BudgetSpent}
+		}
+		a.pay()
 	}
 	if half := step.Wait / 2; half > 0 {
 		step.Wait -= time.Duration(l.admission.chance.Below(uint64(half)))

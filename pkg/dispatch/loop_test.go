@@ -18,7 +18,7 @@ import (
 )
 
 // newLoop returns a loop over n members without limits, named a0 and on.
-func newLoop(tb testing.TB, n int, edit func(*dispatch.LoopConfig)) *dispatch.Loop {
+func newLoop(tb fatal, n int, edit func(*dispatch.LoopConfig)) *dispatch.Loop {
 	tb.Helper()
 	cfg := dispatch.LoopConfig{Policy: new(policy.RoundRobin), Seed: 1}
 	if edit != nil {
@@ -285,7 +285,11 @@ func TestLoop_UpdateIsAllOrNothing(t *testing.T) {
 		}
 	}
 	edit := func(f func(*dispatch.Spec)) func([]dispatch.Spec) []dispatch.Spec {
-		return func(list []dispatch.Spec) []dispatch.Spec { f(&list[2]); list[0].Weight = weight(t, 7); return list[1:] }
+		return func(list []dispatch.Spec) []dispatch.Spec {
+			f(&list[2])
+			list[0].Weight = weight(t, 7)
+			return list[1:]
+		}
 	}
 	refused(poise.ErrEmptyIdentity, "members[1].ID", edit(func(s *dispatch.Spec) { s.ID = "" }))
 	refused(poise.ErrDuplicateIdentity, "members[1].ID", edit(func(s *dispatch.Spec) { s.ID = "a1" }))

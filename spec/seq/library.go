@@ -407,6 +407,7 @@ type peak struct {
 	cost           float64
 	at             int
 	calls, sampled uint64
+	answered       uint64 // calls whose answer has begun: their end is no sample
 	read           [4]int // by task: the calls in flight that it has read, and one; 0: none
 }
 
@@ -425,9 +426,10 @@ func (p *peak) move(instant int, initial, towards float64) {
 // longer sample counts at once; a shorter one, and the initial cost while there is
 // none, count by half in each unit. Calls have numbers under 64, tasks under 4.
 //
-//	Observe(Sample)   Estimate(at) int   Start(call) bool   Done(Sample) bool   Load(at) int
+//	Observe(Sample)   Estimate(at) int   Start(call) bool   Answered(Sample) bool   Done(Sample) bool   Load(at) int
 //
-// A Done is a sample, and then the call is in flight no more; a Load reads the
+// A Done is a sample, unless an Answered was it, and then the call is in flight no
+// more; a Load reads the
 // calls in flight, and then the estimate. Between the two steps others may act.
 func Peak(initial int) Spec {
 	first := peak{cost: float64(initial)}
@@ -448,8 +450,19 @@ func Peak(initial int) Spec {
 // next is one step of a state that began as first.
 func (first peak) next(p peak, op Op) []peak {
 	switch op.Name {
+	case "Answered":
+		call := bit(op.Arg.(Sample).Call)
+		allowed := op.Result == (p.calls&call != 0 && p.answered&call == 0)
+		op.Name = "Observe"
+		p = first.next(p, op)[0]
+		p.answered |= call
+		return One(allowed, p)
 	case "Observe":
 		s := op.Arg.(Sample)
+		if p.answered&bit(s.Call) != 0 {
+			p.sampled |= bit(s.Call)
+			return []peak{p}
+		}
 		p.move(s.At, first.cost, min(first.cost, float64(s.Took)))
 		p.cost = max(p.cost, float64(s.Took))
 		p.sampled |= bit(s.Call)
@@ -460,7 +473,7 @@ func (first peak) next(p peak, op Op) []peak {
 		p.calls &^= call
 		return One(allowed, p)
 	case "Start":
-		p.calls, p.sampled = p.calls|bit(op.Arg), p.sampled&^bit(op.Arg)
+		p.calls, p.sampled, p.answered = p.calls|bit(op.Arg), p.sampled&^bit(op.Arg), p.answered&^bit(op.Arg)
 		return One(op.Result == true, p)
 	case "Count":
 		p.read[op.Task] = bits.OnesCount64(p.calls) + 1
