@@ -8,7 +8,7 @@
 // The files refer to each other in one direction, from the first of these lines to
 // the last:
 //
-//	client.go, target.go                                     NewClient and its targets
+//	client.go                                                NewClient
 //	transport.go                                             the RoundTripper
 //	call.go                                                  one RoundTrip, and when it is repeated
 //	attempt.go                                               one attempt, until the end of its answer
@@ -16,7 +16,8 @@
 //	config.go, override.go, event.go                         settings, and what is told
 //	request_body.go, informational.go, small_body.go         what an attempt sends and hears first
 //	request.go, hosts.go                                     what is not sent at all
+//	http_probe.go, tcp_probe.go                              probes
 //	http_endpoint.go, endpoint.go, conn.go                   connections
 //	classify.go, local_error.go                              how an attempt is judged
-//	errors.go, address.go                                    errors, and what is printed in them
+//	errors.go, printable.go                                  errors, and what is printed in them
 package poisehttp

@@ -41,8 +41,9 @@ var (
 	// ErrBadAddress means an address that is not host:port, with a port from 1 to
 	// 65535.
 	ErrBadAddress = errors.New("poisehttp: not a host:port address with a port from 1 to 65535")
-	// ErrBadTarget means a target that no client can be made for.
-	ErrBadTarget = errors.New("poisehttp: not a target")
+	// ErrNoHosts means a target that names no hosts, for which a client needs to be told
+	// whose requests it may send.
+	ErrNoHosts = errors.New(`poisehttp: the target names no host; list those of the requests by WithHosts, or "*"`)
 	// ErrBadHost means an entry of Hosts that is no host.
 	ErrBadHost = errors.New(`poisehttp: not a host name, nor "*"`)
 	// ErrBadRequest means a request that net/http would refuse to send.

@@ -2,8 +2,11 @@ package poisehttp
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // hosts are the hosts that a Transport stands for, in lower case and without ports.
@@ -52,3 +55,33 @@ func (h *hosts) check(req *http.Request) error {
 func canonicalHost(host string) string {
 	return strings.ToLower(strings.Trim(strings.TrimSuffix(host, "."), "[]"))
 }
+
+// isHost reports whether the text is an IP address, perhaps with a zone, or may be
+// the name of a host: labels of letters, digits, hyphens and underscores, in any
+// script, between single dots.
+func isHost(text string) bool {
+	if strings.Contains(text, ":") {
+		address, err := netip.ParseAddr(text)
+		return err == nil && isZone(address.Zone())
+	}
+	text = strings.TrimSuffix(text, ".")
+	if text == "" || len(text) > 253 || !utf8.ValidString(text) {
+		return false
+	}
+	for label := range strings.SplitSeq(text, ".") {
+		if label == "" || strings.ContainsFunc(label, isNoLetter) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNoLetter reports whether a character stands in no label of a name.
+func isNoLetter(c rune) bool {
+	if c < utf8.RuneSelf {
+		return !('a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_')
+	}
+	return !unicode.In(c, unicode.L, unicode.M, unicode.Nd)
+}
+
+func isZone(zone string) bool { return !strings.ContainsFunc(zone, isOdd) }

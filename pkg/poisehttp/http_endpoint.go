@@ -11,12 +11,13 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 )
 
 // HTTPEndpointConfig are the settings of an HTTPEndpoint.
 type HTTPEndpointConfig struct {
 	_ struct{}
-	// Address is the host:port to connect to, with a port from 1 to 65535. Required.
+	// Address is the host:port to connect to, as target.ParseAddress reads it. Required.
 	Address string
 	// Transport is a template for TLS, timeouts and idle connections; it is cloned.
 	// Its Proxy, dial functions, protocols and TLS session cache are replaced,
@@ -59,8 +60,9 @@ var _ Endpoint = (*HTTPEndpoint)(nil)
 
 // NewHTTPEndpoint returns an HTTPEndpoint, or a [poise.FieldError].
 func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
-	if !isAddress(cfg.Address) {
-		return nil, &poise.FieldError{Field: "Address", Value: printable(cfg.Address), Err: ErrBadAddress}
+	address, err := target.ParseAddress(cfg.Address)
+	if err != nil {
+		return nil, refuse("Address", cfg.Address, ErrBadAddress)
 	}
 	template := cfg.Transport
 	if template == nil {
@@ -83,7 +85,7 @@ func NewHTTPEndpoint(cfg HTTPEndpointConfig) (*HTTPEndpoint, error) {
 	//lint:ignore SA1019 a template that sets it would lead connections elsewhere
 	transport.DialTLS = nil
 	transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		conn, err := dial(ctx, network, cfg.Address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

@@ -199,7 +199,7 @@ func TestHTTPEndpoint_TellsThatAKeptConnectionTookNothing(t *testing.T) {
 }
 
 func TestNewHTTPEndpoint_TakesEveryAddress(t *testing.T) {
-	for _, address := range []string{"a:1", "a.example:65535", "127.0.0.1:80", "[::1]:80", "[fe80::1%eth0]:80", "a_b-c:80", "bücher.example:80"} {
+	for _, address := range []string{"a:1", "a.example:65535", "127.0.0.1:80", "[::1]:80", "[fe80::1%eth0]:80", "a_b-c:80"} {
 		endpointTo(t, address)
 	}
 }
@@ -226,10 +226,11 @@ func TestHTTPEndpoint_OfZeroValueLeadsNowhere(t *testing.T) {
 	requireField(t, err, "Address", poisehttp.ErrMissing)
 }
 
+// Cases: B105.
 func TestNewHTTPEndpoint_NamesTheFieldThatIsWrong(t *testing.T) {
 	for _, address := range []string{"", "127.0.0.1", ":80", "127.0.0.1:", "::1:80", "http://x",
 		"a:0", "a:65536", "a:http", "a:-1", "a:+1", "a: 80", "a b:80", " a:80", "a\t:80", "a\x00:80", "a\u00a0:80", "a\x7f:80",
-		"user@a:80", "a/b:80", "a?b:80", "a#b:80", "[a:80", "http://a:80",
+		"\ufeffa:80", "a,b:80", "\"a\":80", "a..b:80", "bücher.example:80", "user@a:80", "a/b:80", "a?b:80", "a#b:80", "[a:80", "http://a:80",
 	} {
 		_, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: address})
 		requireField(t, err, "Address", poisehttp.ErrBadAddress)

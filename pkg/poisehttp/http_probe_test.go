@@ -1,4 +1,4 @@
-package health_test
+package poisehttp_test
 
 import (
 	"context"
@@ -13,12 +13,13 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/health"
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
-func newHTTPProbe(t testing.TB, cfg health.HTTPProbeConfig) *health.HTTPProbe {
+func newHTTPProbe(t testing.TB, cfg poisehttp.HTTPProbeConfig) *poisehttp.HTTPProbe {
 	t.Helper()
-	p, err := health.NewHTTPProbe(cfg)
+	p, err := poisehttp.NewHTTPProbe(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,27 +54,27 @@ func TestHTTPProbe_JudgesStatusAndBody(t *testing.T) {
 	s := site(t)
 	for _, row := range []struct {
 		path string
-		cfg  health.HTTPProbeConfig
+		cfg  poisehttp.HTTPProbeConfig
 		want error
 	}{
-		{"/200", health.HTTPProbeConfig{}, nil},
-		{"/204", health.HTTPProbeConfig{}, nil},
-		{"/299", health.HTTPProbeConfig{}, nil},
-		{"/300", health.HTTPProbeConfig{}, health.ErrStatus},
-		{"/404", health.HTTPProbeConfig{}, health.ErrStatus},
-		{"/503", health.HTTPProbeConfig{}, health.ErrStatus},
-		{"/404", health.HTTPProbeConfig{Expect: []health.StatusRange{{200, 200}, {404, 404}}}, nil},
-		{"/204", health.HTTPProbeConfig{Expect: []health.StatusRange{{200, 200}, {404, 404}}}, health.ErrStatus},
-		{"/says?what=ok", health.HTTPProbeConfig{Body: "ok"}, nil},
-		{"/says?what=ok+and+more", health.HTTPProbeConfig{Body: "ok"}, nil},
-		{"/says?what=not+ok", health.HTTPProbeConfig{Body: "ok"}, health.ErrBody},
-		{"/says?what=o", health.HTTPProbeConfig{Body: "ok"}, health.ErrBody},
-		{"/200", health.HTTPProbeConfig{Body: "ok"}, health.ErrBody},
-		{"/200", health.HTTPProbeConfig{Method: http.MethodHead}, nil},
-		{"/cut", health.HTTPProbeConfig{}, io.ErrUnexpectedEOF},
-		{"/cut", health.HTTPProbeConfig{Body: "ok"}, io.ErrUnexpectedEOF},
-		{"/cut", health.HTTPProbeConfig{Body: "okay"}, health.ErrBody},
-		{"/cut", health.HTTPProbeConfig{MaxBody: 2}, nil},
+		{"/200", poisehttp.HTTPProbeConfig{}, nil},
+		{"/204", poisehttp.HTTPProbeConfig{}, nil},
+		{"/299", poisehttp.HTTPProbeConfig{}, nil},
+		{"/300", poisehttp.HTTPProbeConfig{}, poisehttp.ErrStatus},
+		{"/404", poisehttp.HTTPProbeConfig{}, poisehttp.ErrStatus},
+		{"/503", poisehttp.HTTPProbeConfig{}, poisehttp.ErrStatus},
+		{"/404", poisehttp.HTTPProbeConfig{Expect: []poisehttp.StatusRange{{200, 200}, {404, 404}}}, nil},
+		{"/204", poisehttp.HTTPProbeConfig{Expect: []poisehttp.StatusRange{{200, 200}, {404, 404}}}, poisehttp.ErrStatus},
+		{"/says?what=ok", poisehttp.HTTPProbeConfig{Body: "ok"}, nil},
+		{"/says?what=ok+and+more", poisehttp.HTTPProbeConfig{Body: "ok"}, nil},
+		{"/says?what=not+ok", poisehttp.HTTPProbeConfig{Body: "ok"}, poisehttp.ErrBody},
+		{"/says?what=o", poisehttp.HTTPProbeConfig{Body: "ok"}, poisehttp.ErrBody},
+		{"/200", poisehttp.HTTPProbeConfig{Body: "ok"}, poisehttp.ErrBody},
+		{"/200", poisehttp.HTTPProbeConfig{Method: http.MethodHead}, nil},
+		{"/cut", poisehttp.HTTPProbeConfig{}, io.ErrUnexpectedEOF},
+		{"/cut", poisehttp.HTTPProbeConfig{Body: "ok"}, io.ErrUnexpectedEOF},
+		{"/cut", poisehttp.HTTPProbeConfig{Body: "okay"}, poisehttp.ErrBody},
+		{"/cut", poisehttp.HTTPProbeConfig{MaxBody: 2}, nil},
 	} {
 		row.cfg.URL = s.URL + row.path
 		if err := newHTTPProbe(t, row.cfg).Probe(t.Context()); !errors.Is(err, row.want) {
@@ -82,7 +83,7 @@ func TestHTTPProbe_JudgesStatusAndBody(t *testing.T) {
 	}
 	s.Close()
 	var refused *net.OpError
-	if err := newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL}).Probe(t.Context()); !errors.As(err, &refused) {
+	if err := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL}).Probe(t.Context()); !errors.As(err, &refused) {
 		t.Errorf("with nobody there: %v", err)
 	}
 }
@@ -92,13 +93,13 @@ func TestHTTPProbe_FollowsOnlyWhatItMay(t *testing.T) {
 	s := site(t)
 	for hops := range 4 {
 		for may := range 4 {
-			err := newHTTPProbe(t, health.HTTPProbeConfig{URL: fmt.Sprintf("%s/hop/%d", s.URL, hops), Redirects: may}).Probe(t.Context())
-			if want := hops <= may; (err == nil) != want || !want && !errors.Is(err, health.ErrStatus) {
+			err := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: fmt.Sprintf("%s/hop/%d", s.URL, hops), Redirects: may}).Probe(t.Context())
+			if want := hops <= may; (err == nil) != want || !want && !errors.Is(err, poisehttp.ErrStatus) {
 				t.Errorf("%d redirects of %d that may be followed: %v", hops, may, err)
 			}
 		}
 	}
-	p := newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL + "/hop/1", Expect: []health.StatusRange{{302, 302}}})
+	p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL + "/hop/1", Expect: []poisehttp.StatusRange{{302, 302}}})
 	if err := p.Probe(t.Context()); err != nil {
 		t.Errorf("a redirect that is expected: %v", err)
 	}
@@ -109,7 +110,7 @@ func TestHTTPProbe_SendsWhatItWasTold(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { requests <- r }))
 	defer s.Close()
 	header := http.Header{"X-Probe": {"yes"}}
-	p := newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL + "/x?y=z", Method: http.MethodOptions, Host: "name.example", Header: header})
+	p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL + "/x?y=z", Method: http.MethodOptions, Host: "name.example", Header: header})
 	header.Set("X-Probe", "changed afterwards")
 	for range 2 {
 		if err := p.Probe(t.Context()); err != nil {
@@ -120,7 +121,7 @@ func TestHTTPProbe_SendsWhatItWasTold(t *testing.T) {
 			t.Fatalf("it sent %s %s to %s with %v", r.Method, r.URL, r.Host, r.Header)
 		}
 	}
-	p = newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL})
+	p = newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL})
 	if err := p.Probe(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 		read    int64
 	}{{200, 0, "", 4096}, {200, 10_000, "", 10_000}, {200, 100, "\x00\x00\x00", 100}, {200, 3, "\x00\x00\x00", 3}, {503, 0, "", 0}} {
 		b := new(body)
-		p := newHTTPProbe(t, health.HTTPProbeConfig{
+		p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{
 			URL: "http://name.example", MaxBody: row.maxBody, Body: row.start,
 			Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 				return &http.Response{StatusCode: row.status, Body: b}, nil
@@ -178,8 +179,8 @@ func TestHTTPProbe_ReadsABoundedBody(t *testing.T) {
 // What a transport does to a request, or a caller to a config, does not last.
 func TestHTTPProbe_KeepsItsOwnCopies(t *testing.T) {
 	seen := ""
-	expect := []health.StatusRange{{200, 200}}
-	p := newHTTPProbe(t, health.HTTPProbeConfig{
+	expect := []poisehttp.StatusRange{{200, 200}}
+	p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{
 		URL: "http://name.example", Expect: expect, Header: http.Header{"X-Probe": {"yes"}},
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			seen += r.Header.Get("X-Probe") + " "
@@ -187,7 +188,7 @@ func TestHTTPProbe_KeepsItsOwnCopies(t *testing.T) {
 			return &http.Response{StatusCode: 200, Body: http.NoBody}, nil
 		}),
 	})
-	expect[0] = health.StatusRange{First: 500, Last: 599}
+	expect[0] = poisehttp.StatusRange{First: 500, Last: 599}
 	for range 2 {
 		if err := p.Probe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -200,12 +201,12 @@ func TestHTTPProbe_KeepsItsOwnCopies(t *testing.T) {
 
 func TestHTTPProbe_ReturnsWhyABodyBrokeOff(t *testing.T) {
 	for _, start := range []string{"", "ok"} {
-		b := &body{fails: errRefused}
-		p := newHTTPProbe(t, health.HTTPProbeConfig{
+		b := &body{fails: errBroken}
+		p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{
 			URL: "http://name.example", Body: start,
 			Transport: roundTrip(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: 200, Body: b}, nil }),
 		})
-		if err := p.Probe(t.Context()); !errors.Is(err, errRefused) || !b.closed.Load() {
+		if err := p.Probe(t.Context()); !errors.Is(err, errBroken) || !b.closed.Load() {
 			t.Errorf("with %q: %v, and the body is closed: %t", start, err, b.closed.Load())
 		}
 	}
@@ -221,7 +222,7 @@ func TestHTTPProbe_EndsWithItsContext(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	answer := make(chan error)
-	go func() { answer <- newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL}).Probe(ctx) }()
+	go func() { answer <- newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL}).Probe(ctx) }()
 	<-began
 	cancel()
 	if err := <-answer; !errors.Is(err, context.Canceled) {
@@ -242,7 +243,7 @@ func TestHTTPProbe_KeepsNoConnection(t *testing.T) {
 		}
 	}
 	s.Start()
-	p := newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL})
+	p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL})
 	for range 3 {
 		if err := p.Probe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -268,7 +269,7 @@ func TestHTTPProbe_LetsATransportKeepItsConnection(t *testing.T) {
 	defer s.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	p := newHTTPProbe(t, health.HTTPProbeConfig{URL: s.URL, Transport: transport, Body: "a long"})
+	p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: s.URL, Transport: transport, Body: "a long"})
 	for range 5 {
 		if err := p.Probe(t.Context()); err != nil {
 			t.Fatal(err)
@@ -282,35 +283,38 @@ func TestHTTPProbe_LetsATransportKeepItsConnection(t *testing.T) {
 func TestNewHTTPProbe_RefusesWhatCannotWork(t *testing.T) {
 	const good = "http://name.example/"
 	for _, row := range []struct {
-		cfg   health.HTTPProbeConfig
+		cfg   poisehttp.HTTPProbeConfig
 		want  error
 		field string
 		value any
 	}{
-		{health.HTTPProbeConfig{}, health.ErrMissing, "URL", nil},
-		{health.HTTPProbeConfig{URL: "name.example"}, health.ErrOutOfRange, "URL", "name.example"},
-		{health.HTTPProbeConfig{URL: "ftp://name.example"}, health.ErrOutOfRange, "URL", "ftp://name.example"},
-		{health.HTTPProbeConfig{URL: "http:///path"}, health.ErrOutOfRange, "URL", "http:///path"},
-		{health.HTTPProbeConfig{URL: good, Expect: []health.StatusRange{{200, 299}, {99, 200}}}, health.ErrOutOfRange, "Expect", health.StatusRange{First: 99, Last: 200}},
-		{health.HTTPProbeConfig{URL: good, Expect: []health.StatusRange{{200, 600}}}, health.ErrOutOfRange, "Expect", health.StatusRange{First: 200, Last: 600}},
-		{health.HTTPProbeConfig{URL: good, Expect: []health.StatusRange{{300, 200}}}, health.ErrOutOfRange, "Expect", health.StatusRange{First: 300, Last: 200}},
-		{health.HTTPProbeConfig{URL: good, MaxBody: -1}, health.ErrOutOfRange, "MaxBody", -1},
-		{health.HTTPProbeConfig{URL: good, MaxBody: 2, Body: "long"}, health.ErrOutOfRange, "MaxBody", 2},
-		{health.HTTPProbeConfig{URL: good, Redirects: -1}, health.ErrOutOfRange, "Redirects", -1},
+		{poisehttp.HTTPProbeConfig{}, poisehttp.ErrMissing, "URL", nil},
+		{poisehttp.HTTPProbeConfig{URL: "name.example"}, poisehttp.ErrOutOfRange, "URL", "name.example"},
+		{poisehttp.HTTPProbeConfig{URL: "ftp://name.example"}, poisehttp.ErrOutOfRange, "URL", "ftp://name.example"},
+		{poisehttp.HTTPProbeConfig{URL: "http:///path"}, poisehttp.ErrOutOfRange, "URL", "http:///path"},
+		{poisehttp.HTTPProbeConfig{URL: good, Expect: []poisehttp.StatusRange{{200, 299}, {99, 200}}}, poisehttp.ErrOutOfRange, "Expect", poisehttp.StatusRange{First: 99, Last: 200}},
+		{poisehttp.HTTPProbeConfig{URL: good, Expect: []poisehttp.StatusRange{{200, 600}}}, poisehttp.ErrOutOfRange, "Expect", poisehttp.StatusRange{First: 200, Last: 600}},
+		{poisehttp.HTTPProbeConfig{URL: good, Expect: []poisehttp.StatusRange{{300, 200}}}, poisehttp.ErrOutOfRange, "Expect", poisehttp.StatusRange{First: 300, Last: 200}},
+		{poisehttp.HTTPProbeConfig{URL: good, MaxBody: -1}, poisehttp.ErrOutOfRange, "MaxBody", -1},
+		{poisehttp.HTTPProbeConfig{URL: good, MaxBody: 2, Body: "long"}, poisehttp.ErrOutOfRange, "MaxBody", 2},
+		{poisehttp.HTTPProbeConfig{URL: good, Redirects: -1}, poisehttp.ErrOutOfRange, "Redirects", -1},
 	} {
-		p, err := health.NewHTTPProbe(row.cfg)
-		requireField(t, err, row.want, row.field, row.value)
+		p, err := poisehttp.NewHTTPProbe(row.cfg)
+		requireField(t, err, row.field, row.want)
+		if refused, ok := errors.AsType[*poise.FieldError](err); !ok || refused.Value != row.value {
+			t.Errorf("the value is in none of %v", err)
+		}
 		if p != nil {
 			t.Errorf("%s: an error and an HTTPProbe", row.field)
 		}
 	}
-	_, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: "http://[::1"})
+	_, err := poisehttp.NewHTTPProbe(poisehttp.HTTPProbeConfig{URL: "http://[::1"})
 	var parse *url.Error
 	if !errors.As(err, &parse) {
 		t.Errorf("an address without its end: %v", err)
 	}
-	if _, err = health.NewHTTPProbe(health.HTTPProbeConfig{URL: good, Method: "GE T"}); err == nil || !strings.Contains(err.Error(), "Method") {
+	if _, err = poisehttp.NewHTTPProbe(poisehttp.HTTPProbeConfig{URL: good, Method: "GE T"}); err == nil || !strings.Contains(err.Error(), "Method") {
 		t.Errorf("a method with a space: %v", err)
 	}
-	newHTTPProbe(t, health.HTTPProbeConfig{URL: good, Body: strings.Repeat("x", 5000), Expect: []health.StatusRange{{100, 599}}})
+	newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: good, Body: strings.Repeat("x", 5000), Expect: []poisehttp.StatusRange{{100, 599}}})
 }

@@ -1,4 +1,4 @@
-package health_test
+package poisehttp_test
 
 import (
 	"context"
@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/health"
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
-func newTCPProbe(t testing.TB, cfg health.TCPProbeConfig) *health.TCPProbe {
+func newTCPProbe(t testing.TB, cfg poisehttp.TCPProbeConfig) *poisehttp.TCPProbe {
 	t.Helper()
-	p, err := health.NewTCPProbe(cfg)
+	p, err := poisehttp.NewTCPProbe(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +34,7 @@ func TestTCPProbe_ConnectsAndCloses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := newTCPProbe(t, health.TCPProbeConfig{Network: network, Address: l.Addr().String()})
+		p := newTCPProbe(t, poisehttp.TCPProbeConfig{Network: network, Address: l.Addr().String()})
 		for range 2 {
 			if err := p.Probe(t.Context()); err != nil {
 				t.Fatalf("%s: %v", network, err)
@@ -62,29 +63,32 @@ func TestTCPProbe_EndsWithItsContext(t *testing.T) {
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := newTCPProbe(t, health.TCPProbeConfig{Address: l.Addr().String()}).Probe(ctx); !errors.Is(err, context.Canceled) {
+	if err := newTCPProbe(t, poisehttp.TCPProbeConfig{Address: l.Addr().String()}).Probe(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("it returns %v", err)
 	}
 }
 
 func TestNewTCPProbe_RefusesWhatCannotWork(t *testing.T) {
 	for _, row := range []struct {
-		cfg   health.TCPProbeConfig
+		cfg   poisehttp.TCPProbeConfig
 		want  error
 		field string
 		value any
 	}{
-		{health.TCPProbeConfig{}, health.ErrMissing, "Address", nil},
-		{health.TCPProbeConfig{Address: "127.0.0.1:1", Network: "udp"}, health.ErrOutOfRange, "Network", "udp"},
+		{poisehttp.TCPProbeConfig{}, poisehttp.ErrMissing, "Address", nil},
+		{poisehttp.TCPProbeConfig{Address: "127.0.0.1:1", Network: "udp"}, poisehttp.ErrOutOfRange, "Network", "udp"},
 	} {
-		p, err := health.NewTCPProbe(row.cfg)
-		requireField(t, err, row.want, row.field, row.value)
+		p, err := poisehttp.NewTCPProbe(row.cfg)
+		requireField(t, err, row.field, row.want)
+		if refused, ok := errors.AsType[*poise.FieldError](err); !ok || refused.Value != row.value {
+			t.Errorf("the value is in none of %v", err)
+		}
 		if p != nil {
 			t.Errorf("%s: an error and a TCPProbe", row.field)
 		}
 	}
 	var address *net.AddrError
-	if _, err := health.NewTCPProbe(health.TCPProbeConfig{Address: "127.0.0.1"}); !errors.As(err, &address) {
+	if _, err := poisehttp.NewTCPProbe(poisehttp.TCPProbeConfig{Address: "127.0.0.1"}); !errors.As(err, &address) {
 		t.Errorf("an address without a port: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
-package health
+package poisehttp
 
 import (
+	"cmp"
 	"context"
 	"net"
 )
@@ -39,9 +40,9 @@ type TCPProbe struct {
 // NewTCPProbe returns a TCPProbe, or a [poise.FieldError] of ErrMissing,
 // ErrOutOfRange or what is wrong with the address.
 func NewTCPProbe(cfg TCPProbeConfig) (*TCPProbe, error) {
-	cfg.Network = defaultTo(cfg.Network, "tcp")
+	cfg.Network = cmp.Or(cfg.Network, "tcp")
 	if cfg.Address == "" {
-		return nil, missing("Address")
+		return nil, refuse("Address", nil, ErrMissing)
 	}
 	switch cfg.Network {
 	case "tcp", "tcp4", "tcp6":

@@ -1,14 +1,28 @@
-package health
+package poisehttp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
+)
+
+// Failures of probes.
+var (
+	// ErrStatus means that the answer to an HTTP probe had a status that is not
+	// expected.
+	ErrStatus = errors.New("poisehttp: unexpected status")
+	// ErrBody means that the answer to an HTTP probe began with something else than
+	// it should.
+	ErrBody = errors.New("poisehttp: unexpected body")
 )
 
 // StatusRange is the statuses from First to Last, both included.
@@ -37,6 +51,12 @@ type HTTPProbeConfig struct {
 	// Redirects is how many redirects are followed; 0 or more, default 0: the
 	// redirect itself is judged.
 	Redirects int
+	// Address, if not empty, is the host:port to connect to, whatever the URL names. It
+	// goes with the default Transport.
+	Address string
+	// MaxHeader is how many bytes of a header are read before the probe fails, 1 or
+	// more, default 64 KiB. It goes with the default Transport.
+	MaxHeader int
 	// Transport sends the requests. Default one that opens a connection for each
 	// probe and uses no proxy, so that a probe shows that a connection can be made.
 	Transport http.RoundTripper
@@ -53,6 +73,7 @@ type HTTPProbeConfig struct {
 //   - Probe follows no more redirects than Redirects, and judges the next one by its status.
 //   - Probe reads at most MaxBody bytes of the body, and closes it.
 //   - Probe returns soon after its context has ended.
+//   - Without a Transport of the user a Probe reads at most about MaxHeader bytes of headers.
 //   - Without a Transport of the user each Probe opens a connection of its own and keeps none.
 //
 // # Cost
@@ -71,8 +92,8 @@ type HTTPProbe struct {
 // NewHTTPProbe returns an HTTPProbe, or a [poise.FieldError] of ErrMissing,
 // ErrOutOfRange or what is wrong with the URL or Method.
 func NewHTTPProbe(cfg HTTPProbeConfig) (*HTTPProbe, error) {
-	cfg.Method = defaultTo(cfg.Method, http.MethodGet)
-	cfg.MaxBody = defaultTo(cfg.MaxBody, max(4096, len(cfg.Body)))
+	cfg.Method = cmp.Or(cfg.Method, http.MethodGet)
+	cfg.MaxBody = cmp.Or(cfg.MaxBody, max(4096, len(cfg.Body)))
 	cfg.Expect = append([]StatusRange(nil), cfg.Expect...)
 	if len(cfg.Expect) == 0 {
 		cfg.Expect = []StatusRange{{200, 299}}
@@ -84,11 +105,13 @@ func NewHTTPProbe(cfg HTTPProbeConfig) (*HTTPProbe, error) {
 	}
 	switch {
 	case cfg.URL == "":
-		return nil, missing("URL")
+		return nil, refuse("URL", nil, ErrMissing)
 	case cfg.MaxBody < len(cfg.Body):
 		return nil, outOfRange("MaxBody", cfg.MaxBody)
 	case cfg.Redirects < 0:
 		return nil, outOfRange("Redirects", cfg.Redirects)
+	case cfg.MaxHeader < 0:
+		return nil, outOfRange("MaxHeader", cfg.MaxHeader)
 	}
 	parsed, err := url.Parse(cfg.URL)
 	if err != nil {
@@ -104,9 +127,19 @@ func NewHTTPProbe(cfg HTTPProbeConfig) (*HTTPProbe, error) {
 	if cfg.Header != nil {
 		request.Header = cfg.Header.Clone()
 	}
-	request.Host = defaultTo(cfg.Host, request.Host)
+	request.Host = cmp.Or(cfg.Host, request.Host)
 	if cfg.Transport == nil {
-		cfg.Transport = &http.Transport{DisableKeepAlives: true}
+		transport := &http.Transport{DisableKeepAlives: true, MaxResponseHeaderBytes: int64(cmp.Or(cfg.MaxHeader, 64<<10))}
+		if cfg.Address != "" {
+			address, err := target.ParseAddress(cfg.Address)
+			if err != nil {
+				return nil, refuse("Address", cfg.Address, ErrBadAddress)
+			}
+			transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+		}
+		cfg.Transport = transport
 	}
 	p := &HTTPProbe{cfg: cfg, request: request}
 	p.client = http.Client{Transport: cfg.Transport, CheckRedirect: p.mayFollow}
