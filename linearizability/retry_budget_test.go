@@ -35,7 +35,7 @@ var retryBudget = subject{
 	},
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 // Claim: Spend with nothing saved returns false and changes nothing.
 // Claim: The retries saved up never exceed Burst.
 func TestRetryBudget_Linearizable(t *testing.T)     { allowed(t, retryBudget) }

@@ -60,7 +60,7 @@ func (b *checkThenAdd) Spend() bool {
 	return true
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 // Claim: Spend with nothing saved returns false and changes nothing.
 func TestRetryBudget_GrantsNoMoreThanWasEarned(t *testing.T) {
 	explore.Check(t, explore.Model[budget]{

@@ -95,7 +95,7 @@ func (s *attempt) search(p *published, first int, err error) error {
 		if m.accused() && s.divert(p, m) || s.enter(m, observe.Picked, nil) {
 			return nil
 		}
-		s.pass(m)
+		s.skip(m)
 		if p = s.publication.load(); p.closed {
 			return ErrClosed
 		}
@@ -116,7 +116,7 @@ func (s *attempt) search(p *published, first int, err error) error {
 	return s.failure(failed)
 }
 
-// redraw passes the pick of a member that takes only a share of its picks on with
+// redraw hands the pick of a member that takes only a share of its picks on with
 // what is left of the probability, a few times.
 func (s *attempt) redraw(p *published, first int) (int, error) {
 	if s.passive == nil {
@@ -262,8 +262,8 @@ func (s *attempt) note(err error) {
 	}
 }
 
-// pass has the policy pass over a member that refused.
-func (s *attempt) pass(m *member) {
+// skip has the policy skip a member that refused.
+func (s *attempt) skip(m *member) {
 	if !s.own {
 		s.asked.Tried, s.own = s.query.Attempts.copied(), true
 	}

@@ -479,6 +479,9 @@ func (b *Balancer[E]) Do(ctx context.Context, q Query, f func(context.Context, E
 			return err
 		}
 		result, err := b.attempt(ctx, &d.call, f)
+		if err == nil && result.Outcome == poise.Success {
+			return nil
+		}
 		step := b.loop.Next(&d.attempts, result, q.Repeatable, time.Now())
 		if step.Action == Stop {
 			return err

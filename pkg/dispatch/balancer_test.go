@@ -293,7 +293,6 @@ func TestBalancer_JudgesWhoIsToBlame(t *testing.T) {
 	})
 }
 
-// Claim: Pauses between attempts end with the caller's context.
 func TestBalancer_RepeatsWhatMayBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(c *dispatch.Config[*site]) {
@@ -385,6 +384,10 @@ func TestBalancer_ProbesItsMembers(t *testing.T) {
 	})
 }
 
+// Claim: Revision rises with every change of what Take returns.
+//
+// Claim: Take connects each incarnation that the Balancer does not know, and no other.
+//
 // Cases: B111.
 func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -397,11 +400,15 @@ func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		var willing atomic.Bool
+		connected := map[uint64]int{}
 		source, err := dispatch.DirectorySource(dispatch.DirectoryConfig[uint32, *site]{
 			Directory: directory,
 			Connect: func(m discovery.Member[uint32]) (*site, error) {
 				if m.ID == "bad" && !willing.Load() {
 					return nil, errors.New("unwilling")
+				}
+				if connected[m.Incarnation]++; connected[m.Incarnation] > 1 {
+					t.Errorf("incarnation %d is connected twice", m.Incarnation)
 				}
 				return &site{name: fmt.Sprintf("%s/%d", m.ID, m.Incarnation)}, nil
 			},

@@ -26,6 +26,7 @@ import (
 //   - A publication that fails leaves the last good picker serving, and is tried again.
 //   - The Observer is told under no lock, and of publications in their order.
 //   - Every refusal leaves no slot held.
+//   - A change waits for one other change at most.
 //
 // # Cost
 //
@@ -34,8 +35,9 @@ import (
 //
 // # Concurrency
 //
-// A Loop is safe for concurrent use. Changes are serialised by one mutex, and each
-// is published by one atomic swap.
+// A Loop is safe for concurrent use. Changes take turns, and whoever comes while a
+// picker is built has it built once more for all who wait. Each is published by one
+// atomic swap.
 type Loop struct {
 	core        core
 	publication publication[published]
@@ -111,6 +113,10 @@ func (l *Loop) Update(specs []Spec, now time.Time) error {
 // Follow is Update for lists that nobody is there to correct, as a directory has
 // them: a member that no View can hold, or that the policy refuses, is left out, and
 // the others are served. It returns who is left out and why.
+//
+// # Contract
+//
+//   - A member that no View can hold, or that the policy refuses, is left out, and the others are served.
 func (l *Loop) Follow(specs []Spec, now time.Time) (left []*MemberError, err error) {
 	defer l.after(now)
 	return l.membership.update(specs, true, now)
@@ -201,6 +207,9 @@ func (l *Loop) refused(q Query, err error) error {
 // the call may be sent although it may have been received before. The rules are
 // those of RetryConfig.Next.
 func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time) Step {
+	if r.Outcome == poise.Success || !r.Outcome.IsObservation() {
+		return l.core.retry.Next(RetryState{}, r, repeatable) // whatever was done, and whoever is left
+	}
 	state := a.state()
 	l.left(a, &state)
 	if l.core.passive != nil && r.Outcome == poise.Overloaded {

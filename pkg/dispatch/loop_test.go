@@ -478,6 +478,10 @@ func TestLoop_GivesTheFirstReasonThatApplies(t *testing.T) {
 }
 
 // Claim: The Observer is told under no lock, and of publications in their order.
+//
+// Claim: An Observer is told of every attempt that ended and of every call that was refused.
+//
+// Claim: Publications are told in their order, one after the other.
 func TestLoop_TellsWhatHappens(t *testing.T) {
 	o := &diary{}
 	l := newLoop(t, 1, func(c *dispatch.LoopConfig) { c.Observer = o })

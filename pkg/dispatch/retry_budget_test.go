@@ -64,7 +64,7 @@ func TestRetryBudget_SpendsOnlyWhatIsThere(t *testing.T) {
 	}
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 func TestRetryBudget_HoldsUnderContention(t *testing.T) {
 	const callers, rounds = 4, 3000
 	b := newRetryBudget(t, 30, 5)
@@ -88,7 +88,7 @@ func TestRetryBudget_HoldsUnderContention(t *testing.T) {
 	}
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 //
 // Claim: Spend with nothing saved returns false and changes nothing.
 //
