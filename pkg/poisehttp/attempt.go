@@ -339,8 +339,8 @@ func (a *attempt) tell() {
 	}
 	began := a.slot.Began()
 	observe(Event{
-		Request: a.call.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Trial: a.slot.Trial(),
-		Result: a.result, Late: a.late, Status: a.status, Retried: a.retried,
+		Request: a.call.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
+		Began: began, Result: a.result, Late: a.late, Status: a.status, Retried: a.retried,
 		Header: a.header.Sub(began), Total: a.end.Sub(began), Decision: a.decision,
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/observe"
 )
 
 // Event is what became of one attempt.
@@ -16,15 +17,16 @@ type Event struct {
 	Endpoint string
 	// Attempt counts the attempts of the call from 1.
 	Attempt int
-	// Trial says that the attempt was to find out whether an ejected endpoint is well
-	// again.
-	Trial bool
+	// Choice is how the attempt came to the endpoint.
+	Choice observe.Choice
 	// Result is how the attempt was judged.
 	Result poise.Result
 	// Late is what became of the response body; a success if there was none.
 	Late poise.Result
 	// Status is the status code of the response, 0 if there was none.
 	Status int
+	// Began is the instant of the attempt.
+	Began time.Time
 	// Header is the time from admission to the response header or the error.
 	Header time.Duration
 	// Total is the time from admission to the end of the body.

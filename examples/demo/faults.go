@@ -9,6 +9,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
@@ -16,65 +17,57 @@ import (
 // healthPath is what probes ask for. Servers do not count it as an arrival.
 const healthPath = "/healthz"
 
-// illness is what is wrong with a server until it recovers.
-type illness struct {
+// serverFault is what is wrong with a server until it recovers.
+type serverFault struct {
 	backend string
 	needs   int            // how many requests it takes to find out
 	reasons []poise.Reason // for one of which it has to be left out
 }
 
-// illnesses are those of the demo's own servers. Who fails, and who flaps, answers
+// serverFaults are those of the demo's own servers. Who fails, and who flaps, answers
 // probes well: only calls can find that out.
-var illnesses = []illness{
-	{"failing", 5, []poise.Reason{poise.ExcludedEjected, poise.ExcludedCircuitOpen, poise.ExcludedOutlier}},
-	{"flapping", 60, []poise.Reason{poise.ExcludedOutlier, poise.ExcludedEjected, poise.ExcludedCircuitOpen}},
-	{"hanging", 0, []poise.Reason{poise.ExcludedUnhealthy}},
-	{"stalling", 0, []poise.Reason{poise.ExcludedUnhealthy}},
+var serverFaults = []serverFault{
+	{"failing", 5, []poise.Reason{poise.ExcludedEjected}},
+	{"flapping", 60, []poise.Reason{poise.ExcludedEjected}},
+	{"hanging", 0, []poise.Reason{poise.ExcludedUnhealthy, poise.ExcludedEjected}},
+	{"stalling", 0, []poise.Reason{poise.ExcludedUnhealthy, poise.ExcludedEjected}},
 }
 
 // How long the servers have to be ill before they recover, and how long there has to
 // be traffic after that, for the promise to be tried: the longest time aside, open or
 // ejected, and what a busy machine takes beside.
 const (
-	illFor  = 3 * time.Second
-	wellFor = 4 * time.Second
+	faultyFor = 3 * time.Second
+	soundFor  = 4 * time.Second
 )
 
 // plenty is how many requests leave nobody without one to whom any went before.
 const plenty = 1000
 
-// healthOf is what the library is told to do about the health of the demo's own
-// servers.
-func healthOf() poisehttp.HealthConfig {
-	return poisehttp.HealthConfig{
-		Probes: &poisehttp.ProbesConfig{
-			Probe: func(m poisehttp.Member) (func(context.Context) error, error) {
-				probe, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: "http://demo.invalid" + healthPath, Transport: m.Endpoint})
-				if err != nil {
-					return nil, err
-				}
-				return probe.Probe, nil
-			},
-			Active:  health.ActiveHealthConfig{Interval: 250 * time.Millisecond, UnhealthyThreshold: 2, HealthyThreshold: 2},
-			Timeout: 300 * time.Millisecond,
+// probesOf is how the demo's own servers are probed.
+func probesOf() *dispatch.ProbesConfig[poisehttp.Endpoint] {
+	return &dispatch.ProbesConfig[poisehttp.Endpoint]{
+		Probe: func(m poisehttp.Member) (func(context.Context) error, error) {
+			probe, err := poisehttp.NewHTTPProbe(poisehttp.HTTPProbeConfig{URL: "http://demo.invalid" + healthPath, Transport: m.Endpoint})
+			if err != nil {
+				return nil, err
+			}
+			return probe.Probe, nil
 		},
-		Circuit: &health.CircuitConfig{Failures: 5, OpenFor: 500 * time.Millisecond, MaxOpenFor: maxBackoff},
-		Outliers: &health.OutlierControllerConfig{
-			Detector: health.OutlierConfig{MinimumSamples: 10, MinimumMembers: 3},
-			Interval: 500 * time.Millisecond, BaseTime: 500 * time.Millisecond, MaxTime: maxBackoff, Jitter: 50 * time.Millisecond,
-		},
+		Active:  health.ActiveHealthConfig{Interval: 250 * time.Millisecond, UnhealthyThreshold: 2, HealthyThreshold: 2},
+		Timeout: 300 * time.Millisecond,
 	}
 }
 
-// sick is a server that behaves badly until it recovers, and then like the good one.
+// faulty is a server that behaves badly until it recovers, and then like the good one.
 // With gentle it answers probes well even so.
-type sick struct {
+type faulty struct {
 	bad, good http.HandlerFunc
 	gentle    bool
 	well      atomic.Bool
 }
 
-func (s *sick) behave(w http.ResponseWriter, r *http.Request) {
+func (s *faulty) behave(w http.ResponseWriter, r *http.Request) {
 	if s.well.Load() || s.gentle && r.URL.Path == healthPath {
 		s.good(w, r)
 		return
@@ -95,9 +88,9 @@ func flaps() http.HandlerFunc {
 	}
 }
 
-// course is how an illness went.
-type course struct {
-	illness
+// faultHistory is how an serverFault went.
+type faultHistory struct {
+	serverFault
 	requests  int           // that began at it while it was ill
 	after     uint64        // all that began after it recovered
 	ill       time.Duration // how long it was ill under traffic
@@ -109,16 +102,16 @@ type course struct {
 	last      poise.Reason  // what was seen last
 }
 
-// clinic watches the illnesses. The zero value watches none.
-type clinic struct {
+// faultWatch watches the serverFaults. The zero value watches none.
+type faultWatch struct {
 	began, recovered time.Time
 	begun            uint64 // requests when they recovered
-	courses          []course
+	histories        []faultHistory
 }
 
-func (c *clinic) look(states []poisehttp.EndpointState) {
-	for i := range c.courses {
-		at := &c.courses[i]
+func (c *faultWatch) look(states []poisehttp.EndpointState) {
+	for i := range c.histories {
+		at := &c.histories[i]
 		for _, s := range states {
 			if s.ID != at.backend {
 				continue
@@ -137,25 +130,25 @@ func (c *clinic) look(states []poisehttp.EndpointState) {
 }
 
 // recover has all servers recover, if they were ill for long enough to show it.
-func (t *trial) recover() string {
-	if time.Since(t.clinic.began) < illFor {
+func (t *check) recover() string {
+	if time.Since(t.faultWatch.began) < faultyFor {
 		return "the run is too short for servers to recover"
 	}
 	for _, b := range t.backends {
-		if b.server.sick != nil {
-			b.server.sick.well.Store(true)
+		if b.server.faulty != nil {
+			b.server.faulty.well.Store(true)
 		}
 	}
-	t.clinic.recovered, t.clinic.begun = time.Now(), t.traffic.begun.Load()
+	t.faultWatch.recovered, t.faultWatch.begun = time.Now(), t.traffic.begun.Load()
 	return "failing, flapping, hanging and stalling recover"
 }
 
-// results says how the illnesses went, with what began at the servers.
-func (c *clinic) results(now time.Time, begun uint64, arrivals map[string][]arrival) []course {
+// results says how the serverFaults went, with what began at the servers.
+func (c *faultWatch) results(now time.Time, begun uint64, arrivals map[string][]arrival) []faultHistory {
 	if c.recovered.IsZero() {
 		return nil
 	}
-	results := slices.Clone(c.courses)
+	results := slices.Clone(c.histories)
 	for i := range results {
 		at := &results[i]
 		at.ill, at.well = c.recovered.Sub(c.began), now.Sub(c.recovered)
@@ -171,12 +164,12 @@ func (c *clinic) results(now time.Time, begun uint64, arrivals map[string][]arri
 	return results
 }
 
-// illIsLeftOut looks at each server that was ill and recovered.
-func illIsLeftOut(e evidence) promise {
+// faultyIsLeftOut looks at each server that was ill and recovered.
+func faultyIsLeftOut(e evidence) promise {
 	tried := 0
 	var faults []string
-	for _, at := range e.courses {
-		if at.ill < illFor || at.well < wellFor || at.requests < at.needs {
+	for _, at := range e.histories {
+		if at.ill < faultyFor || at.well < soundFor || at.requests < at.needs {
 			continue
 		}
 		tried++

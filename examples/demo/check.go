@@ -11,14 +11,14 @@ import (
 	"sync"
 	"time"
 
-	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/discovery/target"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
-// trial is one run, from the first listener to the last goroutine.
-type trial struct {
+// check is one run, from the first listener to the last goroutine.
+type check struct {
 	settings   settings
 	goroutines int // before it
 	began      time.Time
@@ -27,16 +27,16 @@ type trial struct {
 	directory  *discovery.Directory[string]
 	session    *discovery.Session[string]
 	finder     *finder // nil: the script says who is there
-	lines      *lines
-	balancer   *poisehttp.Balancer
+	endpoints  *endpoints
+	transport  *poisehttp.Transport
 	tally      *tally
 	traffic    *traffic
 
-	watch     watch
-	clinic    clinic
-	roster    roster
-	drainages []*drainage
-	notes     []note
+	watch      watch
+	faultWatch faultWatch
+	memberList memberList
+	drainages  []*drainage
+	notes      []note
 }
 
 // note is something that happened.
@@ -45,34 +45,34 @@ type note struct {
 	text string
 }
 
-// newTrial finds the user's backends or starts servers, and sets the library up.
-func newTrial(s settings, resolver target.Resolver) (*trial, error) {
-	t := &trial{settings: s, goroutines: runtime.NumGoroutine(), began: time.Now(), tally: newTally(), lines: new(lines)}
+// newCheck finds the user's backends or starts servers, and sets the library up.
+func newCheck(s settings, resolver target.Resolver) (*check, error) {
+	t := &check{settings: s, goroutines: runtime.NumGoroutine(), began: time.Now(), tally: newTally(), endpoints: new(endpoints)}
 	t.traffic = &traffic{settings: s, tally: t.tally}
 	err := t.open(resolver)
 	if err == nil {
-		t.balancer, err = newBalancer(s, t.directory, t.lines, t.tally)
+		t.transport, err = newTransport(s, t.directory, t.endpoints, t.tally)
 	}
 	if err != nil {
 		killServers(t.backends)
 		return nil, err
 	}
 	t.traffic.client = &http.Client{
-		Transport:     t.balancer,
+		Transport:     t.transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	if !s.own() {
-		t.clinic.began = time.Now()
-		for _, i := range illnesses {
-			t.clinic.courses = append(t.clinic.courses, course{illness: i})
+		t.faultWatch.began = time.Now()
+		for _, i := range serverFaults {
+			t.faultWatch.histories = append(t.faultWatch.histories, faultHistory{serverFault: i})
 		}
 	}
-	t.roster.look(t.balancer.Endpoints()) // who is there from the start is no news
+	t.memberList.look(t.transport.Endpoints()) // who is there from the start is no news
 	return t, nil
 }
 
 // open makes the directory and puts in it who is there.
-func (t *trial) open(resolver target.Resolver) (err error) {
+func (t *check) open(resolver target.Resolver) (err error) {
 	if t.directory, err = newDirectory(); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (t *trial) open(resolver target.Resolver) (err error) {
 }
 
 // server returns the demo's own server of that name; nil if there is none.
-func (t *trial) server(name string) *server {
+func (t *check) server(name string) *server {
 	for _, b := range t.backends {
 		if b.name == name {
 			return b.server
@@ -110,7 +110,7 @@ func (t *trial) server(name string) *server {
 	return nil
 }
 
-func (t *trial) drainageOf(name string) *drainage {
+func (t *check) drainageOf(name string) *drainage {
 	for _, d := range t.drainages {
 		if d.backend == name {
 			return d
@@ -121,7 +121,7 @@ func (t *trial) drainageOf(name string) *drainage {
 
 // drained notes that the demo's own backend of that name gets no request that begins
 // from now on.
-func (t *trial) drained(name string) *drainage {
+func (t *check) drained(name string) *drainage {
 	if t.server(name) == nil {
 		return nil // nobody could tell what begins at the user's own
 	}
@@ -131,19 +131,19 @@ func (t *trial) drained(name string) *drainage {
 }
 
 // quiet notes that the endpoint of a draining backend held no call any more.
-func (t *trial) quiet(d *drainage) {
+func (t *check) quiet(d *drainage) {
 	if d != nil && d.quiet < 0 {
 		d.quiet = len(t.server(d.backend).began())
 	}
 }
 
-func (t *trial) note(format string, args ...any) {
+func (t *check) note(format string, args ...any) {
 	t.notes = append(t.notes, note{time.Since(t.began), fmt.Sprintf(format, args...)})
 }
 
 // run makes one run and reports it.
 func run(ctx context.Context, s settings, screen *screen) (report, error) {
-	t, err := newTrial(s, net.DefaultResolver)
+	t, err := newCheck(s, net.DefaultResolver)
 	if err != nil {
 		return report{}, err
 	}
@@ -153,7 +153,7 @@ func run(ctx context.Context, s settings, screen *screen) (report, error) {
 // perform lets the traffic flow, follows the script, shows what happens, and
 // judges it when all has ended. An error means that the script could not be
 // followed.
-func (t *trial) perform(ctx context.Context, screen *screen) (report, error) {
+func (t *check) perform(ctx context.Context, screen *screen) (report, error) {
 	traffic, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan struct{})
@@ -176,7 +176,7 @@ func (t *trial) perform(ctx context.Context, screen *screen) (report, error) {
 	screen.draw(t.picture(states, recent))
 	took := time.Since(t.began)
 
-	_ = t.balancer.Close()
+	_ = t.transport.Close()
 	t.directory.Close()
 	e.unclosed = t.unclosed()
 	killServers(t.backends)
@@ -184,11 +184,11 @@ func (t *trial) perform(ctx context.Context, screen *screen) (report, error) {
 	return t.report(states, e, took, ctx.Err() != nil), scriptErr
 }
 
-// glance is how often the trial looks at the endpoints.
+// glance is how often the check looks at the endpoints.
 const glance = 20 * time.Millisecond
 
 // direct follows the script until the traffic has ended, or a step has failed.
-func (t *trial) direct(ctx context.Context, ended <-chan struct{}, screen *screen) error {
+func (t *check) direct(ctx context.Context, ended <-chan struct{}, screen *screen) error {
 	ticker := time.NewTicker(glance)
 	defer ticker.Stop()
 	interrupted := ctx.Done()
@@ -212,7 +212,7 @@ func (t *trial) direct(ctx context.Context, ended <-chan struct{}, screen *scree
 }
 
 // follow takes the steps of the script that are due.
-func (t *trial) follow(ctx context.Context) error {
+func (t *check) follow(ctx context.Context) error {
 	part := float64(t.traffic.begun.Load()) / float64(t.settings.requests)
 	for len(t.script) > 0 && t.script[0].at <= part && ctx.Err() == nil {
 		text, err := t.script[0].do(ctx, t)
@@ -226,21 +226,25 @@ func (t *trial) follow(ctx context.Context) error {
 }
 
 // look reads the state of the endpoints, and notes what has changed.
-func (t *trial) look() []poisehttp.EndpointState {
+func (t *check) look() []poisehttp.EndpointState {
 	from := time.Now()
-	states := t.balancer.Endpoints()
+	states := t.transport.Endpoints()
 	to := time.Now()
 	if t.finder != nil {
 		if news := t.finder.look(); news != "" {
 			t.note("%s", news)
 		}
 	}
-	t.moved(t.roster.look(states), from)
-	t.clinic.look(states)
+	t.moved(t.memberList.look(states))
+	t.faultWatch.look(states)
 	for _, s := range states {
-		switch t.watch.look(s.ID, s.Reason == poise.ExcludedEjected, from, to) {
+		var since time.Time
+		if s.Passive.State == health.Ejected {
+			since = s.Passive.Since
+		}
+		switch t.watch.look(s.ID, since, from, to) {
 		case gone:
-			t.note("%s is set aside: its last calls failed", s.ID)
+			t.note("%s is ejected: %s", s.ID, s.Passive.Cause)
 		case back:
 			t.note("%s is back", s.ID)
 		}
@@ -252,7 +256,7 @@ func (t *trial) look() []poisehttp.EndpointState {
 }
 
 // await waits for the end of the traffic, but not for ever.
-func (t *trial) await(ended <-chan struct{}) {
+func (t *check) await(ended <-chan struct{}) {
 	timer := time.NewTimer(2 * t.settings.patience.whole)
 	defer timer.Stop()
 	select {
@@ -274,7 +278,7 @@ func settled(patience time.Duration, ask func() bool) bool {
 }
 
 // evidence gathers what the promises are judged by, but for the goroutines.
-func (t *trial) evidence() evidence {
+func (t *check) evidence() evidence {
 	now := time.Now()
 	e := evidence{
 		arrivals:  map[string][]arrival{},
@@ -282,11 +286,11 @@ func (t *trial) evidence() evidence {
 		sightings: t.watch.sightings,
 		drainages: t.drainages,
 		held:      map[string]uint64{},
-		endpoints: len(t.lines.all()),
+		endpoints: len(t.endpoints.all()),
 	}
 	settled(t.settings.patience.after, func() bool {
 		clear(e.held)
-		for _, s := range t.balancer.Endpoints() {
+		for _, s := range t.transport.Endpoints() {
 			if s.InFlight > 0 {
 				e.held[s.ID] = s.InFlight
 			}
@@ -302,7 +306,7 @@ func (t *trial) evidence() evidence {
 	for _, b := range t.backends {
 		e.arrivals[b.name] = b.server.began()
 	}
-	e.courses = t.clinic.results(now, e.begun, e.arrivals)
+	e.histories = t.faultWatch.results(now, e.begun, e.arrivals)
 	for _, d := range e.drainages {
 		d.unheard = t.tally.of(d.backend).unheard
 	}
@@ -311,8 +315,8 @@ func (t *trial) evidence() evidence {
 
 // unclosed waits for every endpoint to be closed, and describes those that were not
 // closed once. An endpoint is closed after its last call.
-func (t *trial) unclosed() (wrong []string) {
-	all := t.lines.all()
+func (t *check) unclosed() (wrong []string) {
+	all := t.endpoints.all()
 	settled(t.settings.patience.after, func() bool {
 		return !slices.ContainsFunc(all, func(e *endpoint) bool { return e.closed.Load() == 0 })
 	})
@@ -326,7 +330,7 @@ func (t *trial) unclosed() (wrong []string) {
 
 // goroutinesLeft waits for the goroutines of the run to end, and describes those
 // that do not.
-func (t *trial) goroutinesLeft() []string {
+func (t *check) goroutinesLeft() []string {
 	if settled(t.settings.patience.after, func() bool { return runtime.NumGoroutine() <= t.goroutines }) {
 		return nil
 	}

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 func TestRoster_TellsWhoHasMoved(t *testing.T) {
 	state := func(id string, incarnation uint64, reason poise.Reason) poisehttp.EndpointState {
-		return poisehttp.EndpointState{ID: id, Incarnation: incarnation, Reason: reason}
+		return poisehttp.EndpointState{MemberInspection: dispatch.MemberInspection{ID: id, Incarnation: incarnation, Reason: reason}}
 	}
-	var r roster
+	var r memberList
 	for i, look := range []struct {
 		states []poisehttp.EndpointState
 		moves  []move

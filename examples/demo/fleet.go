@@ -9,6 +9,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
@@ -39,7 +40,7 @@ func startBackends() ([]backend, error) {
 		name, role string
 		behave     http.HandlerFunc
 		late       bool
-		sick       *sick
+		faulty     *faulty
 	}{
 		{"fast-1", "3 ms", answersIn(3 * time.Millisecond), false, nil},
 		{"fast-2", "3 ms", answersIn(3 * time.Millisecond), false, nil},
@@ -49,21 +50,21 @@ func startBackends() ([]backend, error) {
 		{"drained", "4 ms, drained", answersIn(4 * time.Millisecond), false, nil},
 		{"killed", "4 ms, killed", answersIn(4 * time.Millisecond), false, nil},
 		{"leaving", "4 ms, leaves", answersIn(4 * time.Millisecond), false, nil},
-		{"failing", "503, recovers", nil, false, &sick{bad: fails, good: well, gentle: true}},
-		{"flapping", "500, recovers", nil, false, &sick{bad: flaps(), good: well, gentle: true}},
-		{"hanging", "hangs, recovers", nil, false, &sick{bad: hangs, good: well}},
-		{"stalling", "700 ms, recovers", nil, false, &sick{bad: answersIn(700 * time.Millisecond), good: well}},
+		{"failing", "503, recovers", nil, false, &faulty{bad: fails, good: well, gentle: true}},
+		{"flapping", "500, recovers", nil, false, &faulty{bad: flaps(), good: well, gentle: true}},
+		{"hanging", "hangs, recovers", nil, false, &faulty{bad: hangs, good: well}},
+		{"stalling", "700 ms, recovers", nil, false, &faulty{bad: answersIn(700 * time.Millisecond), good: well}},
 		{"joining", "4 ms, joins", answersIn(4 * time.Millisecond), true, nil},
 	} {
-		if b.sick != nil {
-			b.behave = b.sick.behave
+		if b.faulty != nil {
+			b.behave = b.faulty.behave
 		}
 		s, err := startServer(b.behave)
 		if err != nil {
 			killServers(backends)
 			return nil, err
 		}
-		s.sick = b.sick
+		s.faulty = b.faulty
 		backends = append(backends, backend{b.name, b.role, b.late, s})
 	}
 	return backends, nil
@@ -74,13 +75,6 @@ func killServers(backends []backend) {
 		b.server.kill()
 	}
 }
-
-// How long a backend is set aside the first time; after each return that fails
-// again it is twice as long, up to the longest.
-const (
-	backoff    = 500 * time.Millisecond
-	maxBackoff = 2 * time.Second
-)
 
 // patience is how long the demo waits before it gives up.
 type patience struct {
@@ -101,35 +95,33 @@ func newDirectory() (*discovery.Directory[string], error) {
 	return discovery.New(discovery.Config[string]{Equal: func(a, b string) bool { return a == b }})
 }
 
-// newBalancer sets the library up to follow the directory. This is all it takes.
-func newBalancer(s settings, directory *discovery.Directory[string], lines *lines, t *tally) (*poisehttp.Balancer, error) {
+// newTransport sets the library up to follow the directory. This is all it takes.
+func newTransport(s settings, directory *discovery.Directory[string], made *endpoints, t *tally) (*poisehttp.Transport, error) {
 	chosen, err := s.policy.make(s.seed)
 	if err != nil {
 		return nil, err
 	}
-	members, err := poisehttp.NewMembership(poisehttp.MembershipConfig[string]{Directory: directory, Connect: lines.connect})
+	members, err := dispatch.DirectorySource(dispatch.DirectoryConfig[string, poisehttp.Endpoint]{Directory: directory, Connect: made.connect})
 	if err != nil {
 		return nil, err
 	}
-	var checks poisehttp.HealthConfig // none: nobody knows what the user's own answer to probes
+	var probes *dispatch.ProbesConfig[poisehttp.Endpoint] // none: nobody knows what the user's own answer to probes
 	if !s.own() {
-		checks = healthOf()
+		probes = probesOf()
 	}
 	return poisehttp.New(poisehttp.Config{
-		Health:         checks,
-		Policy:         chosen,
-		Membership:     members,
+		Loop:           dispatch.LoopConfig{Policy: chosen, Seed: s.seed},
+		Source:         members,
+		Probes:         probes,
 		Key:            userOf,
 		AttemptTimeout: s.patience.header,
-		Quarantine:     poisehttp.QuarantineConfig{Backoff: backoff, MaxBackoff: maxBackoff},
 		Observe:        t.observe,
 		Explain:        explained,
-		Seed:           s.seed,
 	})
 }
 
-// lines are the endpoints that were connected in a run.
-type lines struct {
+// endpoints are those that were connected in a run.
+type endpoints struct {
 	mu   sync.Mutex
 	made []*endpoint // guarded by mu
 }
@@ -147,7 +139,7 @@ func (e *endpoint) Close() error {
 }
 
 // connect makes the endpoint of a member that joins.
-func (l *lines) connect(m discovery.Member[string]) (poisehttp.Endpoint, error) {
+func (l *endpoints) connect(m discovery.Member[string]) (poisehttp.Endpoint, error) {
 	to, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: m.Value})
 	if err != nil {
 		return nil, err
@@ -160,7 +152,7 @@ func (l *lines) connect(m discovery.Member[string]) (poisehttp.Endpoint, error) 
 }
 
 // all returns those that were connected so far.
-func (l *lines) all() []*endpoint {
+func (l *endpoints) all() []*endpoint {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.made[:len(l.made):len(l.made)]
@@ -176,34 +168,34 @@ func explained(r *http.Request) bool { return numberOf(r.Header)%8 == 0 }
 // step is one line of the script.
 type step struct {
 	at float64 // part of the requests that have begun
-	do func(context.Context, *trial) (note string, err error)
+	do func(context.Context, *check) (note string, err error)
 }
 
 // script is what happens to the demo's own servers while traffic flows.
 var script = []step{
-	{joinAt, func(_ context.Context, t *trial) (string, error) {
+	{joinAt, func(_ context.Context, t *check) (string, error) {
 		_, err := t.session.Upsert("joining", t.server("joining").address)
 		return "joining is added to the directory", err
 	}},
-	{drainAt, func(_ context.Context, t *trial) (string, error) { return t.drain("drained") }},
-	{killAt, func(_ context.Context, t *trial) (string, error) {
+	{drainAt, func(_ context.Context, t *check) (string, error) { return t.drain("drained") }},
+	{killAt, func(_ context.Context, t *check) (string, error) {
 		t.server("killed").kill()
 		return "killed is killed: its listener and its connections close", nil
 	}},
-	{recoverAt, func(_ context.Context, t *trial) (string, error) { return t.recover(), nil }},
-	{leaveAt, func(_ context.Context, t *trial) (string, error) {
+	{recoverAt, func(_ context.Context, t *check) (string, error) { return t.recover(), nil }},
+	{leaveAt, func(_ context.Context, t *check) (string, error) {
 		_, err := t.session.Remove("leaving")
 		return "leaving is removed from the directory", err
 	}},
-	{restartAt, func(ctx context.Context, t *trial) (string, error) {
+	{restartAt, func(ctx context.Context, t *check) (string, error) {
 		return "killed is restarted on its port", t.server("killed").restart(ctx)
 	}},
 }
 
 // drain sets a backend to draining, and notes which requests must not reach it any
 // more.
-func (t *trial) drain(name string) (string, error) {
-	if err := t.balancer.SetStatus(name, poise.Draining); err != nil {
+func (t *check) drain(name string) (string, error) {
+	if err := t.transport.SetStatus(name, poise.Draining); err != nil {
 		return "", err
 	}
 	t.drained(name)

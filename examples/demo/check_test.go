@@ -36,9 +36,9 @@ func quiet() *screen { return newScreen(io.Discard, func(string) string { return
 
 // perform makes a run, planting a fault first. These tests count goroutines: none
 // runs beside another.
-func perform(t *testing.T, s settings, plant func(*trial)) report {
+func perform(t *testing.T, s settings, plant func(*check)) report {
 	t.Helper()
-	run, err := newTrial(s, nil)
+	run, err := newCheck(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func perform(t *testing.T, s settings, plant func(*trial)) report {
 	return r
 }
 
-func sound(*trial) {}
+func sound(*check) {}
 
 func TestRun_EveryPolicyKeepsEveryPromise(t *testing.T) {
 	for _, p := range policies {
@@ -75,8 +75,8 @@ type tripper func(*http.Request) (*http.Response, error)
 func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // through puts a fault between the traffic and the balancer.
-func through(fault func(t *trial, r *http.Request) (*http.Response, error)) func(*trial) {
-	return func(t *trial) {
+func through(fault func(t *check, r *http.Request) (*http.Response, error)) func(*check) {
+	return func(t *check) {
 		t.traffic.client.Transport = tripper(func(r *http.Request) (*http.Response, error) { return fault(t, r) })
 	}
 }
@@ -95,11 +95,11 @@ func direct(r *http.Request, address string) {
 	}
 }
 
-func drained(b *poisehttp.Balancer) bool {
+func drained(b *poisehttp.Transport) bool {
 	return slices.ContainsFunc(b.Endpoints(), func(s poisehttp.EndpointState) bool { return s.Reason == poise.ExcludedDraining })
 }
 
-func member(b *poisehttp.Balancer, name string) bool {
+func member(b *poisehttp.Transport, name string) bool {
 	return slices.ContainsFunc(b.Endpoints(), func(s poisehttp.EndpointState) bool { return s.ID == name })
 }
 
@@ -109,59 +109,59 @@ func TestRun_EveryPlantedFaultIsFound(t *testing.T) {
 	var forgotten []io.Closer // guarded by mu
 	for _, fault := range []struct {
 		name, broken, detail string
-		plant                func(*trial)
+		plant                func(*check)
 	}{
-		{"an error without a type", "every request ended", "some other error", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"an error without a type", "every request ended", "some other error", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if numberOf(r.Header) == 10 {
 				return nil, errors.New("some other error")
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
-		{"neither response nor error", "every request ended", "request 10", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"neither response nor error", "every request ended", "request 10", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if numberOf(r.Header) == 10 {
 				return nil, nil
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
-		{"a POST sent twice", "sent twice", "began 2 times", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"a POST sent twice", "sent twice", "began 2 times", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodPost {
 				direct(r, t.server("fast-1").address)
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
-		{"a request to the drained backend", "a drained backend", "which was draining since request", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"a request to the drained backend", "a drained backend", "which was draining since request", through(func(t *check, r *http.Request) (*http.Response, error) {
 			// At most 64 requests wait here when the backend is drained, and the
 			// last one comes after them.
 			if number := numberOf(r.Header); number >= 200 {
-				settled(time.Minute, func() bool { return drained(t.balancer) })
+				settled(time.Minute, func() bool { return drained(t.transport) })
 				if number == 400 {
 					direct(r, t.server("drained").address)
 				}
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
-		{"a request to the backend that has left", "a drained backend", "leaving, which was draining", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"a request to the backend that has left", "a drained backend", "leaving, which was draining", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if number := numberOf(r.Header); number >= 300 {
-				settled(time.Minute, func() bool { return !member(t.balancer, "leaving") })
+				settled(time.Minute, func() bool { return !member(t.transport, "leaving") })
 				if number == 400 {
 					settled(time.Second, func() bool { return false }) // several looks
 					direct(r, t.server("leaving").address)
 				}
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
-		{"an endpoint that is closed twice", "every endpoint", "closed 2 times", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"an endpoint that is closed twice", "every endpoint", "closed 2 times", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if numberOf(r.Header) == 10 {
-				_ = t.lines.all()[0].Close()
+				_ = t.endpoints.all()[0].Close()
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
-		{"a body that is never read", "every slot", "still holds", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"a body that is never read", "every slot", "still holds", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if numberOf(r.Header) < 10 {
 				// Without the caller's context nothing frees what the caller forgets.
 				r = r.WithContext(context.Background())
 			}
-			response, err := t.balancer.RoundTrip(r)
+			response, err := t.transport.RoundTrip(r)
 			if err == nil && numberOf(r.Header) < 10 {
 				mu.Lock()
 				forgotten = append(forgotten, response.Body)
@@ -170,14 +170,14 @@ func TestRun_EveryPlantedFaultIsFound(t *testing.T) {
 			}
 			return response, err
 		})},
-		{"a goroutine that is never ended", "no goroutine", "demo.", through(func(t *trial, r *http.Request) (*http.Response, error) {
+		{"a goroutine that is never ended", "no goroutine", "demo.", through(func(t *check, r *http.Request) (*http.Response, error) {
 			if numberOf(r.Header) == 10 {
 				planted := leak
 				for range 20 { // more than may still be ending from the run before
 					go func() { <-planted }()
 				}
 			}
-			return t.balancer.RoundTrip(r)
+			return t.transport.RoundTrip(r)
 		})},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
@@ -264,14 +264,14 @@ func TestDemo_ASummaryThatCannotBeWrittenIsSaid(t *testing.T) {
 
 func TestRun_AnInterruptEndsItWithTheSummarySoFar(t *testing.T) {
 	s := short(t, "-duration", "1h")
-	run, err := newTrial(s, nil)
+	run, err := newCheck(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, interrupt := context.WithCancel(t.Context())
 	run.traffic.client.Transport = tripper(func(r *http.Request) (*http.Response, error) {
 		interrupt() // at the first request
-		return run.balancer.RoundTrip(r)
+		return run.transport.RoundTrip(r)
 	})
 	r, err := run.perform(ctx, quiet())
 	if err != nil || !r.interrupted || len(r.broken()) > 0 || r.Requests != 1 {
@@ -283,12 +283,12 @@ func TestRun_AnInterruptEndsItWithTheSummarySoFar(t *testing.T) {
 }
 
 func TestRun_AStepThatFailsIsSaid(t *testing.T) {
-	run, err := newTrial(short(t), nil)
+	run, err := newCheck(short(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	planted := errors.New("planted")
-	run.script = []step{{0, func(context.Context, *trial) (string, error) { return "", planted }}}
+	run.script = []step{{0, func(context.Context, *check) (string, error) { return "", planted }}}
 	if _, err := run.perform(t.Context(), quiet()); !errors.Is(err, planted) {
 		t.Error(err)
 	}

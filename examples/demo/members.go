@@ -1,14 +1,12 @@
 package main
 
 import (
-	"time"
-
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
-// roster remembers who was a member, in the order in which they were seen first.
-type roster struct {
+// memberList remembers who was a member, in the order in which they were seen first.
+type memberList struct {
 	names   []string
 	present map[string]presence
 }
@@ -34,7 +32,7 @@ const (
 )
 
 // look takes what one look saw, and returns who has moved: those that left first.
-func (r *roster) look(states []poisehttp.EndpointState) (moves []move) {
+func (r *memberList) look(states []poisehttp.EndpointState) (moves []move) {
 	before, now := r.present, make(map[string]presence, len(states))
 	for _, s := range states {
 		now[s.ID] = presence{s.Incarnation, s.Reason == poise.ExcludedDraining}
@@ -69,7 +67,7 @@ func (r *roster) look(states []poisehttp.EndpointState) (moves []move) {
 
 // moved notes what became of members, and which requests must not reach those of
 // the demo's own any more that drain or have left.
-func (t *trial) moved(moves []move, from time.Time) {
+func (t *check) moved(moves []move) {
 	for _, m := range moves {
 		d := t.drainageOf(m.name)
 		switch m.what {
@@ -83,7 +81,7 @@ func (t *trial) moved(moves []move, from time.Time) {
 				d = t.drained(m.name)
 			}
 			t.quiet(d) // who holds a call does not leave
-			t.watch.left(m.name, from)
+			t.watch.left(m.name)
 		}
 		t.note("%s %s", m.name, m.what)
 	}
