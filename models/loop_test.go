@@ -4,7 +4,6 @@ package models
 
 import (
 	"fmt"
-	"strconv"
 	"testing"
 	"time"
 
@@ -16,266 +15,295 @@ import (
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
-// looped is a whole Loop: no part of it is repeated here.
-type looped struct {
-	*dispatch.Loop
-	lists  [2][]dispatch.Spec // before and after the change
-	inside explore.Int64      // calls at member 0
-	used   explore.Int64      // calls at member 0 after its value was released
-	gone   explore.Bool       // it was
-
-	// Planted faults of whoever uses the Loop.
-	twice bool // an attempt is ended twice, and each end is counted
-	keeps bool // an attempt is not ended
+// balanced is a whole loop, without passive health, and its twin with planted bugs.
+type balanced struct {
+	loop *dispatch.Loop
+	ends explore.Int64 // ends of one attempt that counted
+	both dispatch.Call
 }
 
-var loopStart = time.Unix(1, 0)
+func newBalanced() *balanced { return newBalancedBy(new(policy.RoundRobin)) }
 
-func spec(member int, status poise.Status) dispatch.Spec {
-	s := dispatch.Spec{Value: member}
-	s.ID, s.Incarnation, s.Status = strconv.Itoa(member), uint64(member+1), status
-	return s
-}
-
-func newLooped(before, after []dispatch.Spec, plant func(*looped)) func() *looped {
-	return func() *looped {
-		l := &looped{lists: [2][]dispatch.Spec{before, after}}
-		plant(l)
-		var err error
-		l.Loop, err = dispatch.NewLoop(dispatch.LoopConfig{Policy: new(policy.RoundRobin), Passive: health.PassiveHealthConfig{Off: true}})
-		if err != nil {
-			panic(err)
-		}
-		if err := l.Update(before, loopStart); err != nil {
-			panic(err)
-		}
-		return l
-	}
-}
-
-// call makes one call and returns the member that had it, -1 for none.
-func (l *looped) call() int {
-	var c dispatch.Call
-	if err := l.Acquire(&c, dispatch.Query{Now: loopStart}); err != nil {
-		return -1
-	}
-	m := c.Value().(int)
-	if m == 0 {
-		l.inside.Add(1)
-		if l.gone.Load() {
-			l.used.Add(1)
-		}
-		l.inside.Add(-1)
-	}
-	if l.keeps {
-		return m
-	}
-	if l.twice {
-		l.inside.Add(-1)
-	}
-	c.End(poise.Result{}, loopStart)
-	l.collect()
-	return m
-}
-
-// collect notes that the value of member 0 was released.
-func (l *looped) collect() {
-	for _, v := range l.Released() {
-		if v == 0 {
-			if l.gone.Swap(true) {
-				l.used.Add(1) // twice
-			}
-		}
-	}
-}
-
-func (l *looped) change() {
-	if err := l.Update(l.lists[1], loopStart); err != nil {
+func newBalancedBy(p poise.Policy) *balanced {
+	passive := health.PassiveHealthConfig{}
+	passive.Off = true
+	l, err := dispatch.NewLoop(dispatch.LoopConfig{Policy: p, Passive: passive, Seed: 1})
+	if err != nil {
 		panic(err)
 	}
-	l.collect()
+	b := &balanced{loop: l}
+	b.update(0b011)
+	return b
 }
 
-var (
-	both    = []dispatch.Spec{spec(0, poise.Ready), spec(1, poise.Ready)}
-	second  = []dispatch.Spec{spec(1, poise.Ready)}
-	first   = []dispatch.Spec{spec(0, poise.Ready)}
-	handing = []dispatch.Spec{spec(0, poise.Draining), spec(1, poise.Ready)}
-)
+var then = time.Unix(1, 0)
 
-// never are what no call may come to.
-var neverUsedAfterRelease = explore.Pred[*looped]{
-	Name: "NoCallAfterRelease", Holds: func(l *looped) bool { return l.used.Load() == 0 && l.inside.Load() >= 0 },
+// update makes the members those of the set.
+func (b *balanced) update(set uint64) {
+	var list []dispatch.Spec
+	for i := range 3 {
+		if set>>i&1 != 0 {
+			list = append(list, dispatch.Spec{Sample: poise.Sample{ID: fmt.Sprint(i), Incarnation: uint64(i) + 1}, Value: i})
+		}
+	}
+	if err := b.loop.Update(list, then); err != nil {
+		panic(err)
+	}
+}
+
+// drain has member 0 drain, by a list that brings member 1.
+func (b *balanced) drain() {
+	list := []dispatch.Spec{
+		{Sample: poise.Sample{ID: "0", Incarnation: 1, Status: poise.Draining}, Value: 0},
+		{Sample: poise.Sample{ID: "1", Incarnation: 2}, Value: 1},
+	}
+	if err := b.loop.Update(list, then); err != nil {
+		panic(err)
+	}
+}
+
+// call makes one call, and returns where it went; -1 for nowhere.
+func (b *balanced) call() int {
+	var c dispatch.Call
+	if err := b.loop.Acquire(&c, dispatch.Query{Now: then}); err != nil {
+		return -1
+	}
+	c.End(poise.Result{}, then)
+	return c.Value().(int)
 }
 
 // Claim: A member that drains or was removed admits no call that began after the change returned.
+//
 // Claim: Each value of a member that was removed is released once, when its last call has ended.
-func TestLoop_CallsAgainstARemoval(t *testing.T) {
-	explore.Check(t, explore.Model[*looped]{
-		Name:     "loop: a caller against the removal of a member",
-		NotShown: "Policies with state of their own beside round robin's cursor; passive health; several changes in a row.",
-		New:      newLooped(both, second, func(*looped) {}),
-		Tasks: []explore.Task[*looped]{
-			{Name: "caller", Body: func(l *looped, h *explore.T) {
+func TestLoop_CallsAgainstAChangeOfMembers(t *testing.T) {
+	explore.Check(t, explore.Model[*balanced]{
+		Name:     "loop: a caller against a list without one member, and another in its place",
+		NotShown: "Passive health, limits and waiting calls.",
+		New:      newBalanced,
+		Tasks: []explore.Task[*balanced]{
+			{Name: "caller", Body: func(b *balanced, h *explore.T) {
 				for range 2 {
-					h.Call("Call", nil, func() any { return l.call() })
+					h.Call("Call", nil, func() any { return b.call() })
 				}
 			}},
-			{Name: "operator", Body: func(l *looped, h *explore.T) {
-				h.Call("Update", uint64(0b10), func() any { l.change(); return nil })
+			{Name: "control", Body: func(b *balanced, h *explore.T) {
+				h.Call("Update", uint64(0b110), func() any { b.update(0b110); return nil })
 			}},
 		},
-		Always:    []explore.Pred[*looped]{neverUsedAfterRelease},
-		Sometimes: []explore.Pred[*looped]{{Name: "Served", Holds: func(l *looped) bool { return l.inside.Load() == 1 }}},
-		Final: func(l *looped, _ *explore.Run) error {
-			l.collect()
-			if !l.gone.Load() {
-				return fmt.Errorf("the value of the removed member was not released")
+		Final: func(b *balanced, r *explore.Run) error {
+			for _, op := range r.History {
+				if op.Result == -1 {
+					return fmt.Errorf("a call found nobody")
+				}
+			}
+			if released := b.loop.Released(); len(released) != 1 || released[0] != 0 {
+				return fmt.Errorf("released are %v", released)
+			}
+			for _, m := range b.loop.Inspect(then).Members {
+				if m.InFlight != 0 {
+					return fmt.Errorf("%s holds %d slots", m.ID, m.InFlight)
+				}
 			}
 			return nil
 		},
-		Outcome: results[*looped],
-		Spec:    seq.Members(0b11),
-		Bugs: []explore.Bug[*looped]{
-			bug("an attempt that nobody ends", "final", newLooped(both, second, func(l *looped) { l.keeps = true })),
-			bug("an attempt that counts twice", "always NoCallAfterRelease", newLooped(both, second, func(l *looped) { l.twice = true })),
-		},
+		Outcome: results[*balanced],
+		Spec:    seq.Members(0b011),
+		Bugs: []explore.Bug[*balanced]{bug("a slot is never given back", "final", func() *balanced {
+			b := newBalanced()
+			var c dispatch.Call
+			if err := b.loop.Acquire(&c, dispatch.Query{Now: then}); err != nil {
+				panic(err)
+			}
+			return b
+		})},
 	})
 }
 
-// A call that began before a change and is refused by who drains finds who was brought instead.
+// Claim: A member that drains or was removed admits no call that began after the change returned.
 func TestLoop_CallsAgainstADrainThatBringsAnother(t *testing.T) {
-	explore.Check(t, explore.Model[*looped]{
-		Name:     "loop: a call against a change that drains the only member and brings another",
-		NotShown: "Several changes in a row.",
-		New:      newLooped(first, handing, func(*looped) {}),
-		Tasks: []explore.Task[*looped]{
-			{Name: "caller", Body: func(l *looped, h *explore.T) {
-				h.Call("Call", nil, func() any { return l.call() })
+	explore.Check(t, explore.Model[*balanced]{
+		Name:     "loop: a caller against a list in which the only member drains, and that brings another",
+		NotShown: "Passive health, limits and waiting calls.",
+		New: func() *balanced {
+			b := newBalanced()
+			b.update(0b001)
+			return b
+		},
+		Tasks: []explore.Task[*balanced]{
+			{Name: "caller", Body: func(b *balanced, h *explore.T) {
+				for range 2 {
+					h.Call("Call", nil, func() any { return b.call() })
+				}
 			}},
-			{Name: "operator", Body: func(l *looped, h *explore.T) {
-				h.Call("Update", uint64(0b10), func() any { l.change(); return nil })
+			{Name: "control", Body: func(b *balanced, h *explore.T) {
+				h.Call("Update", uint64(0b010), func() any { b.drain(); return nil })
 			}},
 		},
-		Sometimes: []explore.Pred[*looped]{{Name: "Served by who drains", Holds: func(l *looped) bool { return l.inside.Load() == 1 }}},
-		Outcome:   results[*looped],
-		Spec:      seq.Members(0b01),
-		Bugs: []explore.Bug[*looped]{
-			bug("a list without the one that was to come", "history", newLooped(first, nil, func(*looped) {})),
+		Final: func(b *balanced, r *explore.Run) error {
+			for _, op := range r.History {
+				if op.Result == -1 {
+					return fmt.Errorf("a call found nobody")
+				}
+			}
+			return nil
 		},
+		Outcome: results[*balanced],
+		Spec:    seq.Members(0b001),
 	})
 }
 
-// hedged is a Loop, and the attempts of one call.
+// Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
+func TestCall_EndsOnceWhoeverEndsIt(t *testing.T) {
+	explore.Check(t, explore.Model[*balanced]{
+		Name:     "call: two goroutines end one attempt while its answer begins",
+		NotShown: "Passive health.",
+		New: func() *balanced {
+			b := newBalanced()
+			if err := b.loop.Acquire(&b.both, dispatch.Query{Now: then}); err != nil {
+				panic(err)
+			}
+			return b
+		},
+		Tasks: append(same(2, "end", func(b *balanced, h *explore.T) {
+			h.Call("End", nil, func() any {
+				ended := b.both.End(poise.Result{}, then)
+				if ended {
+					b.ends.Add(1)
+				}
+				return ended
+			})
+		}), explore.Task[*balanced]{Name: "answer", Body: func(b *balanced, h *explore.T) {
+			h.Call("Answered", nil, func() any { return b.both.Answered(poise.Result{}, then) })
+		}}),
+		Final: func(b *balanced, _ *explore.Run) error {
+			if n := b.ends.Load(); n != 1 {
+				return fmt.Errorf("%d ends counted", n)
+			}
+			for _, m := range b.loop.Inspect(then).Members {
+				if m.InFlight != 0 {
+					return fmt.Errorf("%s holds %d slots", m.ID, m.InFlight)
+				}
+			}
+			return nil
+		},
+		Outcome: results[*balanced],
+	})
+}
+
+// line is a loop whose one member holds a call of one, and another call that waits.
+type line struct {
+	*balanced
+	held, waiting dispatch.Call
+	waiter        dispatch.Waiter
+	told          explore.Int64
+}
+
+func newLine() *line {
+	l := &line{balanced: newBalanced()}
+	list := []dispatch.Spec{{Sample: poise.Sample{ID: "0", Incarnation: 1}, Value: 0, Limit: 1}}
+	if err := l.loop.Update(list, then); err != nil {
+		panic(err)
+	}
+	if err := l.loop.Acquire(&l.held, dispatch.Query{Now: then}); err != nil {
+		panic(err)
+	}
+	l.waiter.Call, l.waiter.Ready = &l.waiting, func() { l.told.Add(1) }
+	return l
+}
+
+// Claim: Ready runs once for each Waiter that joined and was not abandoned, under no lock.
+//
+// Claim: A Waiter that was abandoned holds nothing.
+func TestWaiter_IsNeitherForgottenNorServedTwice(t *testing.T) {
+	explore.Check(t, explore.Model[*line]{
+		Name:     "waiter: a call that joins and perhaps abandons, against the end of the call that has the room",
+		NotShown: "Several who wait.",
+		New:      newLine,
+		Tasks: []explore.Task[*line]{
+			{Name: "waiter", Body: func(l *line, h *explore.T) {
+				if err := l.loop.Join(&l.waiter, dispatch.Query{Now: then}, time.Time{}); err != nil {
+					panic(err)
+				}
+				h.Call("Abandon", nil, func() any { return l.loop.Abandon(&l.waiter) })
+			}},
+			{Name: "holder", Body: func(l *line, _ *explore.T) { l.held.End(poise.Result{}, then) }},
+		},
+		Final: func(l *line, r *explore.Run) error {
+			abandoned := r.History[0].Result == true
+			if told := l.told.Load(); abandoned != (told == 0) || told > 1 {
+				return fmt.Errorf("abandoned %t, told %d times", abandoned, told)
+			}
+			held := l.loop.Inspect(then).Members[0].InFlight
+			if abandoned != (held == 0) {
+				return fmt.Errorf("abandoned %t, %d slots held", abandoned, held)
+			}
+			return nil
+		},
+		Outcome: results[*line],
+	})
+}
+
+// firstUntried is a policy that picks the first member that was not tried, so that
+// two attempts that do not know of each other meet.
+type firstUntried struct{ view *poise.View }
+
+func (firstUntried) Prepare(v *poise.View) (poise.Picker, error) { return firstUntried{v}, nil }
+
+func (p firstUntried) Pick(q poise.Query) (poise.Selection, error) {
+	untried := p.view.Untried(q.Tried)
+	if err := untried.Check(); err != nil {
+		return poise.Selection{}, err
+	}
+	return p.view.Select(untried.At(0))
+}
+
+// hedged is a call with two attempts that overlap.
 type hedged struct {
-	*dispatch.Loop
-	attempts dispatch.Attempts
-	apart    bool // planted: each attempt is a call of its own
+	*balanced
+	attempts [2]*dispatch.Attempts // the same, unless a bug is planted
 	calls    [2]dispatch.Call
 }
 
-func newHedged(apart bool) func() *hedged {
+func newHedged(shared bool) func() *hedged {
 	return func() *hedged {
-		h := &hedged{apart: apart}
-		var err error
-		h.Loop, err = dispatch.NewLoop(dispatch.LoopConfig{Policy: new(policy.LeastLoaded), Passive: health.PassiveHealthConfig{Off: true}})
-		if err != nil {
-			panic(err)
-		}
-		if err := h.Update(both, loopStart); err != nil {
-			panic(err)
+		h := &hedged{balanced: newBalancedBy(firstUntried{})}
+		h.attempts[0] = new(dispatch.Attempts)
+		h.attempts[1] = h.attempts[0]
+		if !shared {
+			h.attempts[1] = new(dispatch.Attempts)
 		}
 		return h
 	}
 }
 
-func (h *hedged) attempt(i int) string {
-	attempts := &h.attempts
-	if h.apart {
-		attempts = new(dispatch.Attempts)
-	}
-	if err := h.Acquire(&h.calls[i], dispatch.Query{Now: loopStart, Attempts: attempts}); err != nil {
-		return err.Error()
-	}
-	return h.calls[i].ID()
-}
-
 // Claim: Of attempts that overlap each is at another member, while there is one that was not tried.
-func TestLoop_AttemptsOfOneCallThatOverlap(t *testing.T) {
+func TestAttempts_HedgesAreAtDifferentMembers(t *testing.T) {
 	explore.Check(t, explore.Model[*hedged]{
-		Name:     "loop: two attempts of one call at once",
-		NotShown: "The ends of the attempts; more than two.",
-		New:      newHedged(false),
-		Tasks: []explore.Task[*hedged]{
-			{Name: "attempt 0", Body: func(h *hedged, _ *explore.T) { h.attempt(0) }},
-			{Name: "attempt 1", Body: func(h *hedged, _ *explore.T) { h.attempt(1) }},
-		},
-		Final: func(h *hedged, _ *explore.Run) error {
-			if a, b := h.calls[0].ID(), h.calls[1].ID(); a == b || a == "" || b == "" {
-				return fmt.Errorf("the attempts are at %q and %q", a, b)
-			}
-			for _, m := range h.Inspect(loopStart).Members {
-				if m.InFlight != 1 {
-					return fmt.Errorf("%s holds %d calls", m.ID, m.InFlight)
+		Name:     "attempts: two hedges of one call that would pick the same member",
+		NotShown: "More than two hedges.",
+		New:      newHedged(true),
+		Tasks: numbered(2, "hedge", func(n int, h *hedged, e *explore.T) {
+			e.Call("Acquire", nil, func() any {
+				if err := h.loop.Acquire(&h.calls[n], dispatch.Query{Now: then, Attempts: h.attempts[n]}); err != nil {
+					return -1
 				}
+				return h.calls[n].Value()
+			})
+		}),
+		Final: func(h *hedged, r *explore.Run) error {
+			if a, b := r.History[0].Result, r.History[1].Result; a == b || a == -1 || b == -1 {
+				return fmt.Errorf("the hedges are at %v and %v", a, b)
+			}
+			held := uint64(0)
+			for _, m := range h.loop.Inspect(then).Members {
+				held += m.InFlight
+			}
+			if held != 2 {
+				return fmt.Errorf("two hedges hold %d slots", held)
 			}
 			return nil
 		},
-		Outcome: func(h *hedged, _ *explore.Run) string { return h.calls[0].ID() + h.calls[1].ID() },
-		Bugs:    []explore.Bug[*hedged]{bug("attempts that know nothing of each other", "final", newHedged(true))},
-	})
-}
-
-// ended is a call with a slot of the only member, and how many of its ends have counted.
-type ended struct {
-	*dispatch.Loop
-	call dispatch.Call
-	ends explore.Int64
-	both bool // planted: every end is said to be the first
-}
-
-func newEnded(both bool) func() *ended {
-	return func() *ended {
-		e := &ended{both: both}
-		var err error
-		e.Loop, err = dispatch.NewLoop(dispatch.LoopConfig{Policy: new(policy.RoundRobin), Passive: health.PassiveHealthConfig{Off: true}})
-		if err != nil {
-			panic(err)
-		}
-		if err := e.Update(first, loopStart); err != nil {
-			panic(err)
-		}
-		if err := e.Acquire(&e.call, dispatch.Query{Now: loopStart}); err != nil {
-			panic(err)
-		}
-		return e
-	}
-}
-
-func (e *ended) end() {
-	if e.call.End(poise.Result{}, loopStart) || e.both {
-		e.ends.Add(1)
-	}
-}
-
-// Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
-func TestLoop_EndsThatRace(t *testing.T) {
-	explore.Check(t, explore.Model[*ended]{
-		Name:     "loop: the end of a response, its close and a cancellation at once",
-		NotShown: "A Call that is used again.",
-		New:      newEnded(false),
-		Tasks: []explore.Task[*ended]{
-			{Name: "reader", Body: func(e *ended, _ *explore.T) { e.call.Answered(poise.Result{}, loopStart); e.end() }},
-			{Name: "closer", Body: func(e *ended, _ *explore.T) { e.end() }},
-			{Name: "canceller", Body: func(e *ended, _ *explore.T) { e.end() }},
-		},
-		Final: func(e *ended, _ *explore.Run) error {
-			if n, m := e.ends.Load(), e.Inspect(loopStart).Members[0].InFlight; n != 1 || m != 0 {
-				return fmt.Errorf("%d ends have counted, and %d slots are held", n, m)
-			}
-			return nil
-		},
-		Outcome: func(e *ended, _ *explore.Run) string { return "" },
-		Bugs:    []explore.Bug[*ended]{bug("every end is said to be the first", "final", newEnded(true))},
+		Outcome: results[*hedged],
+		Bugs:    []explore.Bug[*hedged]{bug("hedges that do not know of each other", "final", newHedged(false))},
 	})
 }
