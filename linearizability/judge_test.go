@@ -73,7 +73,7 @@ func specifications(t *testing.T) []seq.Spec {
 	for k, d := range drawing {
 		all = append(all, seq.Picks(d.name+" over three", []int{1, 0, 2, 1}), drawn(t, k).spec)
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, circuit, activeHealth, retryBudget, board, shared, publication, slowStart, outcomeWindow, decayingWindow, failureRuns} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, circuit, activeHealth, retryBudget, board, shared, slowStart, outcomeWindow, decayingWindow, failureRuns} {
 		all = append(all, s.spec)
 	}
 	return all
