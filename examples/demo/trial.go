@@ -13,6 +13,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 )
 
@@ -45,7 +46,7 @@ type note struct {
 }
 
 // newTrial finds the user's backends or starts servers, and sets the library up.
-func newTrial(s settings, resolver discovery.Resolver) (*trial, error) {
+func newTrial(s settings, resolver target.Resolver) (*trial, error) {
 	t := &trial{settings: s, goroutines: runtime.NumGoroutine(), began: time.Now(), tally: newTally(), lines: new(lines)}
 	t.traffic = &traffic{settings: s, tally: t.tally}
 	err := t.open(resolver)
@@ -71,7 +72,7 @@ func newTrial(s settings, resolver discovery.Resolver) (*trial, error) {
 }
 
 // open makes the directory and puts in it who is there.
-func (t *trial) open(resolver discovery.Resolver) (err error) {
+func (t *trial) open(resolver target.Resolver) (err error) {
 	if t.directory, err = newDirectory(); err != nil {
 		return err
 	}

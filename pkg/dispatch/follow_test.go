@@ -491,7 +491,7 @@ func TestBalancer_EndsNoDrainThatItHasNotTaken(t *testing.T) {
 // Claim: What was connected for a snapshot that cannot be taken is closed.
 func TestBalancer_RefusesAnEndpointOfAnotherIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dispatch.Config{}, discovery.Config[spec]{AtOnce: true}, false)
+		f := follow(t, dispatch.Config{}, discovery.Config[spec]{RemoveImmediately: true}, false)
 		f.net.common = answering(200)
 		require := func(when, who, want string) {
 			t.Helper()
@@ -538,7 +538,7 @@ func TestBalancer_CountsAsideOnlyWhoIsInTheDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := follow(t, dispatch.Config{
 			Attempts: 1, Quarantine: dispatch.QuarantineConfig{Failures: 1, Backoff: time.Hour, MaxBackoff: time.Hour},
-		}, discovery.Config[spec]{AtOnce: true}, false)
+		}, discovery.Config[spec]{RemoveImmediately: true}, false)
 		calls := func() {
 			for range 8 {
 				_, _ = get(t, f.b)
@@ -594,7 +594,7 @@ func TestBalancer_FollowsHealthWhileASnapshotIsRefused(t *testing.T) {
 // Cases: G15.
 func TestBalancer_TakesOnlyTheNewestSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := follow(t, dispatch.Config{}, discovery.Config[spec]{AtOnce: true}, false)
+		f := follow(t, dispatch.Config{}, discovery.Config[spec]{RemoveImmediately: true}, false)
 		gate := make(chan struct{})
 		f.net.hook = func(m discovery.Member[spec]) {
 			if m.ID == "slow" {

@@ -11,9 +11,9 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// stage is a change in the making: entries as they will be, beside those of the
+// batch is a change that is not committed yet: entries as they will be, beside those of the
 // directory. Nothing of it is seen until it is committed.
-type stage[V any] struct {
+type batch[V any] struct {
 	d            *Directory[V]
 	by           *source[V] // nil: the directory itself
 	touched      map[string]*entry[V]
@@ -25,22 +25,22 @@ type stage[V any] struct {
 	dated   *uint64
 }
 
-// change runs f on a stage and publishes the result. It returns the revision
+// change runs f on a batch and publishes the result. It returns the revision
 // afterwards. On an error of f nothing has changed.
-func (d *Directory[V]) change(by *Session[V], f func(*stage[V]) error) (revision uint64, err error) {
-	past, revision, err := d.stage(by, f)
+func (d *Directory[V]) change(by *Session[V], f func(*batch[V]) error) (revision uint64, err error) {
+	past, revision, err := d.apply(by, f)
 	if past != nil {
 		past.superseded.Fire()
 	}
 	return revision, err
 }
 
-// stage is change without telling who waits on what it supersedes.
-func (d *Directory[V]) stage(by *Session[V], f func(*stage[V]) error) (past *published[V], revision uint64, err error) {
+// apply is change without telling who waits on what it supersedes.
+func (d *Directory[V]) apply(by *Session[V], f func(*batch[V]) error) (past *published[V], revision uint64, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	p := d.current.Load()
-	st := stage[V]{d: d, incarnations: d.incarnations}
+	b := batch[V]{d: d, incarnations: d.incarnations}
 	switch {
 	case p.closed:
 		return nil, 0, ErrClosed
@@ -48,64 +48,64 @@ func (d *Directory[V]) stage(by *Session[V], f func(*stage[V]) error) (past *pub
 	case by.of.session != by:
 		return nil, 0, &SessionError{Source: by.of.name, Replaced: !by.closed}
 	default:
-		st.by = by.of
+		b.by = by.of
 	}
-	if err := f(&st); err != nil {
+	if err := f(&b); err != nil {
 		return nil, 0, err
 	}
-	if st.effective && p.snapshot.revision == math.MaxUint64 {
+	if b.effective && p.snapshot.revision == math.MaxUint64 {
 		return nil, 0, ErrExhausted
 	}
-	if !st.effective {
-		st.commit()
+	if !b.effective {
+		b.commit()
 		return nil, p.snapshot.revision, nil
 	}
-	next := &published[V]{snapshot: st.snapshot(p.snapshot)}
-	st.commit()
+	next := &published[V]{snapshot: b.snapshot(p.snapshot)}
+	b.commit()
 	d.current.Store(next)
 	return p, next.snapshot.revision, nil
 }
 
 // look returns the entry of the identity, for reading; nil if there is none.
-func (st *stage[V]) look(id string) *entry[V] {
-	if e, ok := st.touched[id]; ok {
+func (b *batch[V]) look(id string) *entry[V] {
+	if e, ok := b.touched[id]; ok {
 		if e.member == nil {
 			return nil
 		}
 		return e
 	}
-	return st.d.entries[id]
+	return b.d.entries[id]
 }
 
-// edit returns the stage's own entry of the identity, for writing.
-func (st *stage[V]) edit(id string) *entry[V] {
-	if e, ok := st.touched[id]; ok {
+// edit returns the batch's own entry of the identity, for writing.
+func (b *batch[V]) edit(id string) *entry[V] {
+	if e, ok := b.touched[id]; ok {
 		return e
 	}
 	e := new(entry[V])
-	if old := st.d.entries[id]; old != nil {
+	if old := b.d.entries[id]; old != nil {
 		*e = *old
 		e.claims = slices.Clone(old.claims)
 	}
-	if st.touched == nil {
-		st.touched = make(map[string]*entry[V])
+	if b.touched == nil {
+		b.touched = make(map[string]*entry[V])
 	}
-	st.touched[id] = e
+	b.touched[id] = e
 	return e
 }
 
 // note takes account of an effect.
-func (st *stage[V]) note(e Effect) Effect {
-	st.effective = st.effective || e.Changed()
+func (b *batch[V]) note(e Effect) Effect {
+	b.effective = b.effective || e.Changed()
 	return e
 }
 
 // check refuses what cannot be a member.
-func (st *stage[V]) check(id string, value *V) error {
+func (b *batch[V]) check(id string, value *V) error {
 	if id == "" {
 		return refuse("ID", id, poise.ErrEmptyIdentity)
 	}
-	if st.d.rules.nilled {
+	if b.d.rules.nilled {
 		if v := reflect.ValueOf(value).Elem(); v.IsNil() || v.Kind() == reflect.Interface && nilInside(v.Elem()) {
 			return refuse("Value", id, ErrNilValue)
 		}
@@ -115,95 +115,95 @@ func (st *stage[V]) check(id string, value *V) error {
 
 func nilInside(v reflect.Value) bool { return v.Kind() == reflect.Pointer && v.IsNil() }
 
-// upsert gives the identity a value by the stage's source.
-func (st *stage[V]) upsert(id string, value V) Effect {
-	e := st.look(id)
+// upsert gives the identity a value by the batch's source.
+func (b *batch[V]) upsert(id string, value V) Effect {
+	e := b.look(id)
 	switch {
 	case e == nil:
-		return st.join(id, value)
+		return b.join(id, value)
 	case e.member.Draining:
-		e = st.edit(id)
-		e.claims = st.claim(nil, value)
+		e = b.edit(id)
+		e.claims = b.claim(nil, value)
 		e.set(value, false)
-		return st.note(Revived)
+		return b.note(Revived)
 	}
-	switch at := e.claimOf(st.by); {
+	switch at := e.claimOf(b.by); {
 	case at < 0:
-		e = st.edit(id)
-		e.claims = st.claim(e.claims, value)
+		e = b.edit(id)
+		e.claims = b.claim(e.claims, value)
 		return Claimed
 	case at > 0:
-		st.edit(id).claims[at].value = value // shown when it is the oldest
+		b.edit(id).claims[at].value = value // shown when it is the oldest
 		return Unchanged
-	case st.d.rules.equal(e.member.Value, value):
+	case b.d.rules.equal(e.member.Value, value):
 		return Unchanged
 	default:
-		e = st.edit(id)
+		e = b.edit(id)
 		e.claims[0].value = value
 		e.set(value, false)
-		return st.note(Updated)
+		return b.note(Updated)
 	}
 }
 
 // join makes a new incarnation of an identity that is absent.
-func (st *stage[V]) join(id string, value V) Effect {
-	e := st.edit(id)
-	*e = entry[V]{claims: st.claim(nil, value)}
-	st.incarnate(e, id, value)
-	return st.note(Inserted)
+func (b *batch[V]) join(id string, value V) Effect {
+	e := b.edit(id)
+	*e = entry[V]{claims: b.claim(nil, value)}
+	b.incarnate(e, id, value)
+	return b.note(Inserted)
 }
 
 // replace makes a new incarnation of an identity, present or not. The source's
 // claim becomes the oldest, for the source knows the new one.
-func (st *stage[V]) replace(id string, value V) Effect {
-	if st.look(id) == nil {
-		return st.join(id, value)
+func (b *batch[V]) replace(id string, value V) Effect {
+	if b.look(id) == nil {
+		return b.join(id, value)
 	}
-	e := st.edit(id)
-	if at := e.claimOf(st.by); at >= 0 {
+	e := b.edit(id)
+	if at := e.claimOf(b.by); at >= 0 {
 		e.claims = slices.Delete(e.claims, at, at+1)
-		st.claims--
+		b.claims--
 	}
-	e.claims = append(st.claim(nil, value), e.claims...)
-	st.incarnate(e, id, value)
-	return st.note(Replaced)
+	e.claims = append(b.claim(nil, value), e.claims...)
+	b.incarnate(e, id, value)
+	return b.note(Replaced)
 }
 
-func (st *stage[V]) incarnate(e *entry[V], id string, value V) {
-	st.incarnations++
+func (b *batch[V]) incarnate(e *entry[V], id string, value V) {
+	b.incarnations++
 	e.seen = false
-	e.member = &Member[V]{ID: id, Incarnation: st.incarnations, Value: value}
+	e.member = &Member[V]{ID: id, Incarnation: b.incarnations, Value: value}
 }
 
-// claim appends a claim of the stage's source.
-func (st *stage[V]) claim(to []claim[V], value V) []claim[V] {
-	st.claims++
-	return append(to, claim[V]{st.by, value})
+// claim appends a claim of the batch's source.
+func (b *batch[V]) claim(to []claim[V], value V) []claim[V] {
+	b.claims++
+	return append(to, claim[V]{b.by, value})
 }
 
-// remove ends the claim of the stage's source to a member that is present.
-func (st *stage[V]) remove(id string) Effect {
-	e := st.look(id)
+// remove ends the claim of the batch's source to a member that is present.
+func (b *batch[V]) remove(id string) Effect {
+	e := b.look(id)
 	if e.member.Draining {
 		return AlreadyDraining
 	}
-	at := e.claimOf(st.by)
+	at := e.claimOf(b.by)
 	if at < 0 {
 		return Kept
 	}
-	e = st.edit(id)
+	e = b.edit(id)
 	e.claims = slices.Delete(e.claims, at, at+1)
-	st.claims--
+	b.claims--
 	switch {
-	case len(e.claims) == 0 && st.d.cfg.AtOnce:
+	case len(e.claims) == 0 && b.d.cfg.RemoveImmediately:
 		e.member = nil
-		return st.note(Removed)
+		return b.note(Removed)
 	case len(e.claims) == 0:
 		e.set(e.member.Value, true)
-		return st.note(DrainStarted)
-	case at == 0 && !st.d.rules.equal(e.member.Value, e.claims[0].value):
+		return b.note(DrainStarted)
+	case at == 0 && !b.d.rules.equal(e.member.Value, e.claims[0].value):
 		e.set(e.claims[0].value, false)
-		return st.note(Updated)
+		return b.note(Updated)
 	default:
 		return Kept
 	}
@@ -225,17 +225,17 @@ func (e *entry[V]) claimOf(by *source[V]) int {
 	return -1
 }
 
-// commit writes the stage into the directory.
-func (st *stage[V]) commit() {
-	d := st.d
-	d.incarnations = st.incarnations
-	if st.dated != nil {
-		st.session.dated, st.session.last = true, *st.dated
+// commit writes the batch into the directory.
+func (b *batch[V]) commit() {
+	d := b.d
+	d.incarnations = b.incarnations
+	if b.dated != nil {
+		b.session.dated, b.session.last = true, *b.dated
 	}
-	if st.by != nil {
-		st.by.claims += st.claims
+	if b.by != nil {
+		b.by.claims += b.claims
 	}
-	for id, e := range st.touched {
+	for id, e := range b.touched {
 		if e.member == nil {
 			delete(d.entries, id)
 		} else {
@@ -244,13 +244,13 @@ func (st *stage[V]) commit() {
 	}
 }
 
-// snapshot returns what follows the old snapshot. Requires that the stage is not
+// snapshot returns what follows the old snapshot. Requires that the batch is not
 // committed yet.
-func (st *stage[V]) snapshot(old *Snapshot[V]) *Snapshot[V] {
+func (b *batch[V]) snapshot(old *Snapshot[V]) *Snapshot[V] {
 	var changed, left, joined []*Member[V]
-	for id, e := range st.touched {
+	for id, e := range b.touched {
 		var was *Member[V]
-		if before := st.d.entries[id]; before != nil {
+		if before := b.d.entries[id]; before != nil {
 			was = before.member
 		}
 		switch is := e.member; {

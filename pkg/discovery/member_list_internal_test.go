@@ -7,9 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestRoll_LawOfItsPages(t *testing.T) {
+func TestMemberList_LawOfItsPages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r roll[int]
+		var r memberList[int]
 		var list []*Member[int]
 		incarnation := uint64(0)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {

@@ -10,28 +10,28 @@ import (
 // to be copied for one change.
 const pageLen = 128
 
-// roll is a list of members by incarnation, ascending, in pages. A roll that
+// memberList is a list of members by incarnation, ascending, in pages. A list that
 // follows another shares the pages that are the same. No page is empty, and no two
 // neighbours would fit into one.
-type roll[V any] struct {
+type memberList[V any] struct {
 	pages []page[V]
 	len   int
 }
 
-// page is a part of a roll; it is never changed once the roll is made.
+// page is a part of a memberList; it is never changed once the list is made.
 type page[V any] struct {
-	start   int // the index of its first member in the roll
+	start   int // the index of its first member in the list
 	members []*Member[V]
 }
 
 // at returns the member of index i, which is one.
-func (r *roll[V]) at(i int) *Member[V] {
+func (r *memberList[V]) at(i int) *Member[V] {
 	p := &r.pages[sort.Search(len(r.pages), func(p int) bool { return r.pages[p].start > i })-1]
 	return p.members[i-p.start]
 }
 
 // all yields the members in order, each with its index.
-func (r *roll[V]) all(yield func(int, *Member[V]) bool) {
+func (r *memberList[V]) all(yield func(int, *Member[V]) bool) {
 	for _, p := range r.pages {
 		for i, m := range p.members {
 			if !yield(p.start+i, m) {
@@ -41,9 +41,9 @@ func (r *roll[V]) all(yield func(int, *Member[V]) bool) {
 	}
 }
 
-// edited returns the roll without those who left, with the changed in the places
+// edited returns the list without those who left, with the changed in the places
 // of their incarnations, and with the joined, who are in order, at its end.
-func (r *roll[V]) edited(changed, left, joined []*Member[V]) roll[V] {
+func (r *memberList[V]) edited(changed, left, joined []*Member[V]) memberList[V] {
 	pages := slices.Clone(r.pages)
 	own := make([]bool, len(pages)) // not shared with r
 	find := func(m *Member[V]) (p *page[V], place int) {
@@ -65,7 +65,7 @@ func (r *roll[V]) edited(changed, left, joined []*Member[V]) roll[V] {
 		p, place := find(m)
 		p.members[place] = nil
 	}
-	next := roll[V]{pages: pages[:0]}
+	next := memberList[V]{pages: pages[:0]}
 	for i, p := range pages {
 		if own[i] && len(left) > 0 {
 			p.members = slices.DeleteFunc(p.members, func(m *Member[V]) bool { return m == nil })
@@ -79,7 +79,7 @@ func (r *roll[V]) edited(changed, left, joined []*Member[V]) roll[V] {
 }
 
 // add puts members at the end: into the last page if they fit, else as a page.
-func (r *roll[V]) add(members []*Member[V]) {
+func (r *memberList[V]) add(members []*Member[V]) {
 	if len(members) == 0 {
 		return
 	}
@@ -91,21 +91,21 @@ func (r *roll[V]) add(members []*Member[V]) {
 	r.len += len(members)
 }
 
-// reader goes through a roll.
-type reader[V any] struct {
+// memberReader goes through a memberList.
+type memberReader[V any] struct {
 	pages []page[V]
 	at    int // in the first of pages
 }
 
 // now returns the member that is next, nil at the end.
-func (r *reader[V]) now() *Member[V] {
+func (r *memberReader[V]) now() *Member[V] {
 	if len(r.pages) == 0 {
 		return nil
 	}
 	return r.pages[0].members[r.at]
 }
 
-func (r *reader[V]) advance() {
+func (r *memberReader[V]) advance() {
 	if r.at++; r.at == len(r.pages[0].members) {
 		r.pages, r.at = r.pages[1:], 0
 	}
@@ -113,7 +113,7 @@ func (r *reader[V]) advance() {
 
 // skipShared passes over pages that both have. A page that both have comes to be
 // the first of both at the same time: nobody before it is in only the newer one.
-func skipShared[V any](a, b *reader[V]) {
+func skipShared[V any](a, b *memberReader[V]) {
 	for len(a.pages) > 0 && len(b.pages) > 0 {
 		p, q := a.pages[0].members, b.pages[0].members
 		if len(p) != len(q) || &p[0] != &q[0] {
