@@ -9,7 +9,7 @@ import (
 )
 
 // ringOwners ties a ring to a View. The ring may have members that are not eligible,
-// or not in the View: picks pass over their points, so that a candidate can go and
+// or not in the View: picks go past their points, so that a candidate can go and
 // come back and no ring is made. It does not change once it is made.
 type ringOwners struct {
 	ring *ring
