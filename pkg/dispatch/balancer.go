@@ -16,6 +16,10 @@ import (
 // than that this process was paused, and nobody is to blame.
 const pauseGrace = 100 * time.Millisecond
 
+// probeGrace is how long an endpoint that was removed stays open for a probe that
+// does not return.
+const probeGrace = 10 * time.Second
+
 // Balancer drives a Loop: it has the clock, one goroutine and the timer that the
 // Loop lacks, and numbers the members of a list.
 //
@@ -50,9 +54,14 @@ type Balancer[E comparable] struct {
 
 	taking // of the Source
 
+	prober  *health.Prober // nil: nobody is probed
+	unasked poise.Reason   // of a member before its first probe
+	probed  syncx.Event    // the prober's goroutine has ended
+
 	state syncx.Mutex
 	// Guarded by state.
 	publishErr, takeErr error
+	probeErrs           map[uint64]error // of the last probes, by incarnation
 
 	kick   syncx.Pointer[syncx.Event] // fired by wake; each one wakes the goroutine once
 	news   syncx.Pointer[syncx.Event] // fired by a publication
@@ -68,8 +77,8 @@ type life[E comparable] struct {
 	id          string
 	endpoint    E
 	incarnation uint64
-	prober      *prober // nil: it is not probed
-	drains      bool    // the Source says so
+	probe       *probe // nil: it is not probed
+	drains      bool   // the Source says so
 }
 
 // taking is how far a Balancer has come with its Source. It belongs to its
@@ -95,12 +104,6 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	case cfg.Source != nil && cfg.Members != nil:
 		return nil, refuse("Members", len(cfg.Members), ErrHasSource)
 	}
-	if cfg.Probes != nil {
-		cfg.Probes = new(*cfg.Probes)
-		if err := cfg.Probes.check(); err != nil {
-			return nil, inField("Probes", err)
-		}
-	}
 	if cfg.Classify == nil {
 		cfg.Classify = classify
 	}
@@ -116,6 +119,13 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 		}
 	}
 	var err error
+	if cfg.Probes != nil {
+		cfg.Probes = new(*cfg.Probes)
+		b.cfg.Probes, b.probeErrs = cfg.Probes, map[uint64]error{}
+		if b.prober, b.unasked, err = cfg.Probes.prober(cfg.Loop.Seed, b.report); err != nil {
+			return nil, inField("Probes", err)
+		}
+	}
 	if b.loop, err = NewLoop(cfg.Loop); err != nil {
 		return nil, inField("Loop", err)
 	}
@@ -127,6 +137,14 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 		return nil, err
 	}
 	syncx.Go(b.run)
+	if b.prober == nil {
+		b.probed.Fire()
+		return b, nil
+	}
+	syncx.Go(func() {
+		defer b.probed.Fire()
+		_ = b.prober.Run(b.open)
+	})
 	return b, nil
 }
 
@@ -208,8 +226,15 @@ func (b *Balancer[E]) release() {
 
 // end closes an endpoint, and lets it be used anew.
 func (b *Balancer[E]) end(l *life[E]) {
-	if l.prober != nil {
-		l.prober.end()
+	if l.probe != nil {
+		b.prober.Remove(l.incarnation)
+		b.state.Lock()
+		delete(b.probeErrs, l.incarnation)
+		b.state.Unlock()
+		// One that ignores its context keeps its endpoint open no longer than this.
+		ctx, cancel := context.WithTimeout(context.Background(), probeGrace)
+		l.probe.end(ctx)
+		cancel()
 	}
 	b.close(l.endpoint)
 	b.mu.Lock()
@@ -280,21 +305,32 @@ func (b *Balancer[E]) update(list []Member[E]) error {
 func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) {
 	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
 	var err error
-	l.prober, err = newProber(b.cfg.Probes, *m, incarnation, b.cfg.Loop.Seed, func(r health.Report) {
-		now := time.Now()
-		_ = b.loop.Report(incarnation, r.State.Excluded, now) // of one that was removed nobody wants to know
-		if r.Finding == health.FoundHealthy {
-			_ = b.loop.Passed(incarnation, now)
-		}
-	})
+	l.probe, err = newProbe(b.cfg.Probes, *m)
 	return l, err
+}
+
+// report takes over what a probe has found. Of a member that was removed nobody wants
+// to know.
+func (b *Balancer[E]) report(r health.ProbeReport) {
+	now := time.Now()
+	b.state.Lock()
+	b.probeErrs[r.Member] = r.Err
+	b.state.Unlock()
+	_ = b.loop.Report(r.Member, r.State.Excluded, now)
+	if r.Result == health.ProbePassed {
+		_ = b.loop.Passed(r.Member, now)
+	}
 }
 
 // spec returns a member as the loop has it.
 func (b *Balancer[E]) spec(m *Member[E], l *life[E]) Spec {
 	s := m.spec(l.incarnation)
-	if l.prober != nil {
-		s.Unhealthy = l.prober.active.Excluded()
+	if l.probe == nil {
+		return s
+	}
+	s.Unhealthy = b.unasked
+	if state, known := b.prober.State(l.incarnation); known {
+		s.Unhealthy = state.Excluded
 	}
 	return s
 }
@@ -306,8 +342,8 @@ func (b *Balancer[E]) accept(lives []*life[E]) {
 		b.lives[l.id] = l
 		if b.owners[l.endpoint] == nil {
 			b.owners[l.endpoint] = l
-			if l.prober != nil {
-				l.prober.start(b.open)
+			if l.probe != nil {
+				_ = b.prober.Add(l.incarnation, l.probe.run) // an incarnation is new once
 			}
 		}
 	}
@@ -578,14 +614,17 @@ func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) erro
 	switch {
 	case l == nil:
 		return refuse("id", id, ErrUnknownMember)
-	case l.prober == nil:
+	case l.probe == nil:
 		return refuse("id", id, ErrNotProbed)
 	}
-	now := time.Now()
-	if err := l.prober.active.Force(condition, now); err != nil {
+	if err := b.prober.Force(l.incarnation, condition); err != nil {
 		return err
 	}
-	return b.loop.Report(l.incarnation, l.prober.active.Excluded(), now)
+	state, known := b.prober.State(l.incarnation)
+	if !known {
+		return refuse("id", id, ErrUnknownMember)
+	}
+	return b.loop.Report(l.incarnation, state.Excluded, time.Now())
 }
 
 // EndpointState is one member as it stands.
@@ -610,13 +649,13 @@ func (b *Balancer[E]) Endpoints() []EndpointState[E] {
 	for i, m := range in.Members {
 		states[i] = EndpointState[E]{MemberInspection: m, Endpoint: m.Value.(E)}
 		l := b.lives[m.ID]
-		if l == nil || l.incarnation != m.Incarnation || l.prober == nil {
+		if l == nil || l.incarnation != m.Incarnation || l.probe == nil {
 			continue
 		}
-		states[i].Probed, states[i].Probe = true, l.prober.active.State(now)
-		if err := l.prober.err.Load(); err != nil {
-			states[i].ProbeErr = *err
-		}
+		states[i].Probe, states[i].Probed = b.prober.State(m.Incarnation)
+		b.state.Lock()
+		states[i].ProbeErr = b.probeErrs[m.Incarnation]
+		b.state.Unlock()
 	}
 	return states
 }
@@ -629,6 +668,7 @@ func (b *Balancer[E]) Close() error {
 	b.stop()
 	b.loop.Close(time.Now())
 	_ = b.done.Wait(context.Background())
+	_ = b.probed.Wait(context.Background())
 	b.after.Store(true)
 	b.release()
 	b.ending.Wait()

@@ -39,7 +39,9 @@ type ProbesConfig[E comparable] struct {
 	Probe func(Member[E]) (func(context.Context) error, error)
 	// Active are the rules by which probes make a member healthy or not.
 	Active health.ActiveHealthConfig
-	// Timeout and OnTimeout are those of a [health.RunnerConfig].
-	Timeout   time.Duration
-	OnTimeout health.TimeoutPolicy
+	// MaxRunning, Timeout and OnTimeout are those of a [health.ProberConfig]: how many
+	// probes run at once, how long one may take, and what one that takes longer says.
+	MaxRunning int
+	Timeout    time.Duration
+	OnTimeout  health.TimeoutPolicy
 }

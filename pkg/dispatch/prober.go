@@ -4,22 +4,25 @@ import (
 	"context"
 	"fmt"
 
+	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
-// prober sends the probes of one incarnation.
-type prober struct {
-	active *health.ActiveHealth
-	runner *health.Runner
-	err    syncx.Pointer[error] // of the last probe
-	stop   context.CancelFunc
+// probe asks one incarnation how it is, and knows whether it is asking.
+type probe struct {
+	ask func(context.Context) error
+
+	mu syncx.Mutex
+	// Guarded by mu.
+	asking bool
+	over   bool // nobody asks any more
 	ended  syncx.Event
 }
 
-// newProber returns the prober of a member that is new; nil if it is not probed. A
+// newProbe returns the probe of a member that is new; nil if it is not probed. A
 // panic of the caller's function becomes an error.
-func newProber[E comparable](cfg *ProbesConfig[E], m Member[E], incarnation, seed uint64, found func(health.Report)) (p *prober, err error) {
+func newProbe[E comparable](cfg *ProbesConfig[E], m Member[E]) (p *probe, err error) {
 	if cfg == nil {
 		return nil, nil
 	}
@@ -28,55 +31,62 @@ func newProber[E comparable](cfg *ProbesConfig[E], m Member[E], incarnation, see
 			p, err = nil, fmt.Errorf("%w: %v", ErrMemberPanic, v)
 		}
 	}()
-	probe, err := cfg.Probe(m)
-	if err != nil || probe == nil {
+	ask, err := cfg.Probe(m)
+	if err != nil || ask == nil {
 		return nil, err
 	}
-	p = new(prober)
-	if p.active, err = health.NewActiveHealth(cfg.Active); err != nil {
-		return nil, err
-	}
-	runner := health.RunnerConfig{
-		Health: p.active, Probe: probe, Timeout: cfg.Timeout, OnTimeout: cfg.OnTimeout,
-		Observe: func(r health.Report) {
-			p.err.Store(&r.Err)
-			found(r)
-		},
-	}
-	if seed != 0 {
-		runner.Seed = max(seed+incarnation, 1)
-	}
-	p.runner, err = health.NewRunner(runner)
-	return p, err
+	return &probe{ask: ask}, nil
 }
 
-// start begins to probe.
-func (p *prober) start(within context.Context) {
-	var ctx context.Context
-	ctx, p.stop = context.WithCancel(within)
-	syncx.Go(func() {
-		defer p.ended.Fire()
-		_ = p.runner.Run(ctx)
-	})
+// run asks once, unless the probe is over.
+func (p *probe) run(ctx context.Context) error {
+	if !p.enter() {
+		return context.Canceled
+	}
+	defer p.leave()
+	return p.ask(ctx)
 }
 
-// end stops the probes and waits for the last one.
-func (p *prober) end() {
-	p.stop()
-	_ = p.ended.Wait(context.Background())
+func (p *probe) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asking = !p.over
+	return p.asking
 }
 
-// check returns the field of the settings that is missing or out of range.
-func (c *ProbesConfig[E]) check() error {
+func (p *probe) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asking = false
+	if p.over {
+		p.ended.Fire()
+	}
+}
+
+// end lets nobody ask any more, and waits for who does until the context ends.
+func (p *probe) end(ctx context.Context) {
+	p.mu.Lock()
+	p.over = true
+	asking := p.asking
+	p.mu.Unlock()
+	if asking {
+		_ = p.ended.Wait(ctx)
+	}
+}
+
+// prober returns what sends the probes of all members, and the reason for which a
+// member is left out before its first probe.
+func (c *ProbesConfig[E]) prober(seed uint64, found func(health.ProbeReport)) (*health.Prober, poise.Reason, error) {
 	if c.Probe == nil {
-		return refuse("Probe", nil, ErrMissing)
+		return nil, poise.NotExcluded, refuse("Probe", nil, ErrMissing)
 	}
 	active, err := health.NewActiveHealth(c.Active)
 	if err != nil {
-		return inField("Active", err)
+		return nil, poise.NotExcluded, inField("Active", err)
 	}
-	_, err = health.NewRunner(health.RunnerConfig{
-		Health: active, Probe: func(context.Context) error { return nil }, Timeout: c.Timeout, OnTimeout: c.OnTimeout,
+	prober, err := health.NewProber(health.ProberConfig{
+		Schedule: health.ProbeScheduleConfig{Health: c.Active, MaxRunning: c.MaxRunning, Seed: seed},
+		Timeout:  c.Timeout, OnTimeout: c.OnTimeout, Observe: found,
 	})
-	return err
+	return prober, active.Excluded(), err
 }

@@ -141,7 +141,9 @@ func (e *PassiveEndpoint) Accused() bool { return e.word.Load()&flagAccused != 0
 // Share is the part of its picks that it should take, in (0, 1]: 1 unless it returns or
 // says that it is overloaded. A pick of an endpoint with share w is drawn again, up to three times, with
 // probability 1 − w, then taken. One atomic load.
-func (e *PassiveEndpoint) Share(_ time.Time) float64 { return 1 - math.Float64frombits(e.missing.Load()) }
+func (e *PassiveEndpoint) Share(_ time.Time) float64 {
+	return 1 - math.Float64frombits(e.missing.Load())
+}
 
 // Begin notes that a call goes to the endpoint.
 func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall {
