@@ -16,10 +16,6 @@ import (
 // than that this process was paused, and nobody is to blame.
 const pauseGrace = 100 * time.Millisecond
 
-// probeGrace is how long an endpoint that was removed stays open for a probe that
-// does not return.
-const probeGrace = 10 * time.Second
-
 // Balancer drives a Loop: it has the clock, one goroutine and the timer that the
 // Loop lacks, and numbers the members of a list.
 //
@@ -48,20 +44,19 @@ type Balancer[E comparable] struct {
 
 	mu syncx.Mutex // serialises lists
 	// Guarded by mu.
-	lives  map[string]*life[E]
-	owners map[E]*life[E] // of every Endpoint that was not closed
-	last   uint64         // incarnation
+	lives   map[string]*life[E]
+	numbers map[uint64]*life[E] // the same, by incarnation
+	owners  map[E]*life[E]      // of every Endpoint that was not closed
+	last    uint64              // incarnation
 
 	taking // of the Source
-
-	prober  *health.Prober // nil: nobody is probed
-	unasked poise.Reason   // of a member before its first probe
-	probed  syncx.Event    // the prober's goroutine has ended
 
 	state syncx.Mutex
 	// Guarded by state.
 	publishErr, takeErr error
-	probeErrs           map[uint64]error // of the last probes, by incarnation
+
+	prober *health.Prober // nil: nobody is probed
+	first  poise.Reason   // of a member that was not probed yet
 
 	kick   syncx.Pointer[syncx.Event] // fired by wake; each one wakes the goroutine once
 	news   syncx.Pointer[syncx.Event] // fired by a publication
@@ -77,8 +72,8 @@ type life[E comparable] struct {
 	id          string
 	endpoint    E
 	incarnation uint64
-	probe       *probe // nil: it is not probed
-	drains      bool   // the Source says so
+	probed      *probed // nil: it is not probed
+	drains      bool    // the Source says so
 }
 
 // taking is how far a Balancer has come with its Source. It belongs to its
@@ -108,6 +103,9 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 		cfg.Classify = classify
 	}
 	b := &Balancer[E]{cfg: cfg, lives: map[string]*life[E]{}, owners: map[E]*life[E]{}}
+	if err := b.prepareProbes(); err != nil {
+		return nil, inField("Probes", err)
+	}
 	b.kick.Store(new(syncx.Event))
 	b.news.Store(new(syncx.Event))
 	cfg.Loop.Wake = b.wake
@@ -119,13 +117,6 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 		}
 	}
 	var err error
-	if cfg.Probes != nil {
-		cfg.Probes = new(*cfg.Probes)
-		b.cfg.Probes, b.probeErrs = cfg.Probes, map[uint64]error{}
-		if b.prober, b.unasked, err = cfg.Probes.prober(cfg.Loop.Seed, b.report); err != nil {
-			return nil, inField("Probes", err)
-		}
-	}
 	if b.loop, err = NewLoop(cfg.Loop); err != nil {
 		return nil, inField("Loop", err)
 	}
@@ -137,15 +128,42 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 		return nil, err
 	}
 	syncx.Go(b.run)
-	if b.prober == nil {
-		b.probed.Fire()
-		return b, nil
-	}
-	syncx.Go(func() {
-		defer b.probed.Fire()
-		_ = b.prober.Run(b.open)
-	})
 	return b, nil
+}
+
+// prepareProbes makes what sends the probes, if there are any.
+func (b *Balancer[E]) prepareProbes() (err error) {
+	if b.cfg.Probes == nil {
+		return nil
+	}
+	b.cfg.Probes = new(*b.cfg.Probes)
+	if b.cfg.Probes.Probe == nil {
+		return refuse("Probe", nil, ErrMissing)
+	}
+	unknown, err := health.NewActiveHealth(b.cfg.Probes.Active)
+	if err != nil {
+		return inField("Active", err)
+	}
+	b.first = unknown.Excluded()
+	b.prober, err = health.NewProber(b.cfg.Probes.prober(b.cfg.Loop.Seed, b.report))
+	return err
+}
+
+// report tells the loop what a probe has found. Of a member that was removed nobody
+// wants to know.
+func (b *Balancer[E]) report(r health.ProbeReport) {
+	now := time.Now()
+	b.mu.Lock()
+	l := b.numbers[r.Member]
+	b.mu.Unlock()
+	if l == nil {
+		return
+	}
+	l.probed.err.Store(&r.Err)
+	_ = b.loop.Report(r.Member, r.State.Excluded, now)
+	if r.Result == health.ProbePassed {
+		_ = b.loop.Passed(r.Member, now)
+	}
 }
 
 func classify(err error) poise.Result {
@@ -172,12 +190,10 @@ func (b *Balancer[E]) wake() {
 func (b *Balancer[E]) run() {
 	defer b.done.Fire()
 	if b.cfg.Source != nil {
-		var ended syncx.Event
-		syncx.Go(func() {
-			defer ended.Fire()
-			b.cfg.Source.Watch(b.open, b.wake)
-		})
-		defer func() { _ = ended.Wait(context.Background()) }()
+		defer alongside(func() { b.cfg.Source.Watch(b.open, b.wake) })()
+	}
+	if b.prober != nil {
+		defer alongside(func() { _ = b.prober.Run(b.open) })()
 	}
 	for b.open.Err() == nil {
 		kick := new(syncx.Event)
@@ -189,6 +205,17 @@ func (b *Balancer[E]) run() {
 		_ = kick.Wait(wait)
 		cancel()
 	}
+}
+
+// alongside runs the function in a goroutine, and returns a function that waits for
+// its end.
+func alongside(f func()) (wait func()) {
+	ended := new(syncx.Event)
+	syncx.Go(func() {
+		defer ended.Fire()
+		f()
+	})
+	return func() { _ = ended.Wait(context.Background()) }
 }
 
 // look does what is due, and returns when something is due next.
@@ -226,15 +253,8 @@ func (b *Balancer[E]) release() {
 
 // end closes an endpoint, and lets it be used anew.
 func (b *Balancer[E]) end(l *life[E]) {
-	if l.probe != nil {
-		b.prober.Remove(l.incarnation)
-		b.state.Lock()
-		delete(b.probeErrs, l.incarnation)
-		b.state.Unlock()
-		// One that ignores its context keeps its endpoint open no longer than this.
-		ctx, cancel := context.WithTimeout(context.Background(), probeGrace)
-		l.probe.end(ctx)
-		cancel()
+	if l.probed != nil {
+		l.probed.end()
 	}
 	b.close(l.endpoint)
 	b.mu.Lock()
@@ -305,46 +325,36 @@ func (b *Balancer[E]) update(list []Member[E]) error {
 func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) {
 	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
 	var err error
-	l.probe, err = newProbe(b.cfg.Probes, *m)
+	l.probed, err = newProbed(b.cfg.Probes, *m)
 	return l, err
-}
-
-// report takes over what a probe has found. Of a member that was removed nobody wants
-// to know.
-func (b *Balancer[E]) report(r health.ProbeReport) {
-	now := time.Now()
-	b.state.Lock()
-	b.probeErrs[r.Member] = r.Err
-	b.state.Unlock()
-	_ = b.loop.Report(r.Member, r.State.Excluded, now)
-	if r.Result == health.ProbePassed {
-		_ = b.loop.Passed(r.Member, now)
-	}
 }
 
 // spec returns a member as the loop has it.
 func (b *Balancer[E]) spec(m *Member[E], l *life[E]) Spec {
 	s := m.spec(l.incarnation)
-	if l.probe == nil {
-		return s
-	}
-	s.Unhealthy = b.unasked
-	if state, known := b.prober.State(l.incarnation); known {
-		s.Unhealthy = state.Excluded
+	if l.probed != nil {
+		s.Unhealthy = b.first
 	}
 	return s
 }
 
 // accept makes the lives those that the loop has taken. Requires mu.
 func (b *Balancer[E]) accept(lives []*life[E]) {
-	b.lives = make(map[string]*life[E], len(lives))
+	before := b.numbers
+	b.lives, b.numbers = make(map[string]*life[E], len(lives)), make(map[uint64]*life[E], len(lives))
 	for _, l := range lives {
-		b.lives[l.id] = l
-		if b.owners[l.endpoint] == nil {
-			b.owners[l.endpoint] = l
-			if l.probe != nil {
-				_ = b.prober.Add(l.incarnation, l.probe.run) // an incarnation is new once
-			}
+		b.lives[l.id], b.numbers[l.incarnation] = l, l
+		if before[l.incarnation] == l {
+			continue
+		}
+		b.owners[l.endpoint] = l
+		if l.probed != nil {
+			_ = b.prober.Add(l.incarnation, l.probed.ask) // its number is new
+		}
+	}
+	for number, l := range before {
+		if b.numbers[number] != l && l.probed != nil {
+			b.prober.Remove(number)
 		}
 	}
 }
@@ -361,11 +371,8 @@ func (b *Balancer[E]) take(now time.Time) (next time.Time) {
 			return next
 		}
 	}
-	known := make(map[uint64]*life[E])
 	b.mu.Lock()
-	for _, l := range b.lives {
-		known[l.incarnation] = l
-	}
+	known := b.numbers // never changed once it is there
 	b.mu.Unlock()
 	list := source.Take(func(incarnation uint64) (endpoint E, has bool) {
 		if l := known[incarnation]; l != nil {
@@ -614,16 +621,13 @@ func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) erro
 	switch {
 	case l == nil:
 		return refuse("id", id, ErrUnknownMember)
-	case l.probe == nil:
+	case l.probed == nil:
 		return refuse("id", id, ErrNotProbed)
 	}
 	if err := b.prober.Force(l.incarnation, condition); err != nil {
 		return err
 	}
-	state, known := b.prober.State(l.incarnation)
-	if !known {
-		return refuse("id", id, ErrUnknownMember)
-	}
+	state, _ := b.prober.State(l.incarnation)
 	return b.loop.Report(l.incarnation, state.Excluded, time.Now())
 }
 
@@ -649,13 +653,14 @@ func (b *Balancer[E]) Endpoints() []EndpointState[E] {
 	for i, m := range in.Members {
 		states[i] = EndpointState[E]{MemberInspection: m, Endpoint: m.Value.(E)}
 		l := b.lives[m.ID]
-		if l == nil || l.incarnation != m.Incarnation || l.probe == nil {
+		if l == nil || l.incarnation != m.Incarnation || l.probed == nil {
 			continue
 		}
-		states[i].Probe, states[i].Probed = b.prober.State(m.Incarnation)
-		b.state.Lock()
-		states[i].ProbeErr = b.probeErrs[m.Incarnation]
-		b.state.Unlock()
+		states[i].Probed = true
+		states[i].Probe, _ = b.prober.State(l.incarnation)
+		if err := l.probed.err.Load(); err != nil {
+			states[i].ProbeErr = *err
+		}
 	}
 	return states
 }
@@ -668,7 +673,6 @@ func (b *Balancer[E]) Close() error {
 	b.stop()
 	b.loop.Close(time.Now())
 	_ = b.done.Wait(context.Background())
-	_ = b.probed.Wait(context.Background())
 	b.after.Store(true)
 	b.release()
 	b.ending.Wait()
