@@ -186,6 +186,24 @@ func (g *grammar) heal() {
 	sortEvents(g.s)
 }
 
+// spared reports whether some server is well all the time, and takes calls.
+func (g *grammar) spared() bool {
+	concerned := map[int]bool{}
+	for _, e := range g.s.Events {
+		if e.At < randomHealed {
+			for _, server := range e.Servers {
+				concerned[server] = true
+			}
+		}
+	}
+	for i, server := range g.s.Servers {
+		if !concerned[i] && server.Priority == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // musts is what must hold.
 func (g *grammar) musts() []Must {
 	s := g.s
@@ -211,7 +229,9 @@ func (g *grammar) musts() []Must {
 		texts = append(texts, fmt.Sprintf("failed <= 100%% of bare + %.1f%% %s", 2+few, learnt))
 	}
 	// Where every server has room for everything, the policy cannot be to blame.
-	if len(s.Servers) > 1 && s.Servers[0].Concurrency == 0 {
+	// A fleet in which every server fails is another matter: rotation then sends each
+	// call three times, which the loop does not do to a fleet in trouble.
+	if s.Servers[0].Concurrency == 0 && g.spared() {
 		texts = append(texts, fmt.Sprintf("failed <= 100%% of rotation + %.1f%%", learning))
 		if g.calm {
 			texts = append(texts, fmt.Sprintf("failed <= 100%% of rotation + %.1f%% %s", 2+few, learnt))
