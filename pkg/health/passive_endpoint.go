@@ -13,24 +13,18 @@ import (
 // The low bits of the word of a PassiveEndpoint; the epoch stands above them.
 const (
 	flagPlain   = 1 << iota // a success changes nothing but counts
-	flagFull                // the share is 1
 	flagEjected             // the state is Ejected
 	flagAccused             // other endpoints are asked
 	flagRemoved
-	flagReturning
 
 	epochShift = 8
 )
 
 const (
-	// busyStep is how much one answer moves the logarithm of a share, busyMargin how
-	// much busier than its peers an endpoint may be, and busyLift what a success gives
-	// in any case, in steps.
-	busyStep   = 0.05
+	// busyMargin is how many times busier than its peers an endpoint may be, and
+	// busyLift how busy it may be in any case, without its share being lowered.
 	busyMargin = 1.5
 	busyLift   = 0.1
-	// fullShare is the share from which it is 1.
-	fullShare = 0.99
 	// returnGrowth is by how much one success multiplies the share of a returning
 	// endpoint, and returnRate what a second adds.
 	returnGrowth = 1.5
@@ -73,11 +67,8 @@ type PassiveEndpoint struct {
 	// answers. latency is the mean time to the answer, 0 before the first.
 	started, answered, spoke syncx.Uint64
 	latency                  syncx.Int64
-	// The share: its logarithm at an instant for overload, the share at an instant for
-	// returning, and until when the endpoint asked to be left alone.
-	shareLog, returnShare syncx.Uint64 // bits of a float64
-	shareAt, returnAt     syncx.Int64
-	restUntil             syncx.Int64
+	// missing is what the share lacks to 1, as the bits of a float64.
+	missing syncx.Uint64
 
 	// Guarded by health.mu.
 	index   int // in health.endpoints
@@ -109,6 +100,12 @@ type PassiveEndpoint struct {
 	quietAge, quietSlot                    int64
 	quietBegun                             [quietSlots]uint64
 	quietMark                              peerMark
+	// The share: what was refused lately, the share of a returning endpoint and when
+	// that was so, and until when the endpoint asked to be left alone.
+	busy        busyRecord
+	returnShare float64
+	returnAt    int64
+	restUntil   int64
 	// Ejection.
 	rounds    uint
 	backoff   time.Duration
@@ -143,43 +140,8 @@ func (e *PassiveEndpoint) Accused() bool { return e.word.Load()&flagAccused != 0
 
 // Share is the part of its picks that it should take, in (0, 1]: 1 unless it returns or
 // says that it is overloaded. A pick of an endpoint with share w is drawn again, up to three times, with
-// probability 1 − w, then taken. One atomic load unless it is lowered.
-func (e *PassiveEndpoint) Share(now time.Time) float64 {
-	word := e.word.Load()
-	if word&flagFull != 0 {
-		return 1
-	}
-	return e.share(word&flagReturning != 0, e.health.instant(now))
-}
-
-// share is Share of an endpoint whose share is lowered.
-func (e *PassiveEndpoint) share(returning bool, at int64) float64 {
-	cfg := &e.health.cfg
-	if at < e.restUntil.Load() {
-		return cfg.MinShare
-	}
-	share := math.Exp(e.healedLog(at))
-	if returning {
-		share *= e.returned(at)
-	}
-	return max(cfg.MinShare, min(share, 1))
-}
-
-// healedLog is the logarithm of the share for overload at the instant.
-func (e *PassiveEndpoint) healedLog(at int64) float64 {
-	log := math.Float64frombits(e.shareLog.Load())
-	if log == 0 {
-		return 0
-	}
-	elapsed := max(0, at-e.shareAt.Load())
-	return log * math.Exp(-float64(elapsed)/float64(e.health.cfg.HealTime))
-}
-
-// returned is the share for returning at the instant.
-func (e *PassiveEndpoint) returned(at int64) float64 {
-	elapsed := max(0, at-e.returnAt.Load())
-	return min(1, math.Float64frombits(e.returnShare.Load())+returnRate*float64(elapsed)/1e9)
-}
+// probability 1 − w, then taken. One atomic load.
+func (e *PassiveEndpoint) Share(_ time.Time) float64 { return 1 - math.Float64frombits(e.missing.Load()) }
 
 // Begin notes that a call goes to the endpoint.
 func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall {
@@ -214,7 +176,8 @@ func (e *PassiveEndpoint) BeginFor(suspect *PassiveEndpoint, now time.Time) Pass
 		return c
 	}
 	suspect.health.mu.Lock()
-	if suspect.accused {
+	// One that fails itself would speak for every suspect.
+	if suspect.accused && e.run == 0 && e.state == Serving && e.answered.Load() > 0 {
 		c.instead, c.accusation = suspect, suspect.accusation
 	}
 	suspect.health.mu.Unlock()
@@ -313,7 +276,6 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, at int64) (ch
 		// It was ejected since. An answer shows that it was not silent for ever.
 		if outcome == poise.Success && e.state == Ejected && e.cause == EjectedSilent && c.epoch+1 == e.epoch {
 			e.comeBack(at)
-			e.lower(at, 1)
 			return true
 		}
 		return false
@@ -436,16 +398,38 @@ func (e *PassiveEndpoint) comeBack(at int64) {
 	p.leave(e)
 	e.state, e.cause, e.since = Returning, NotEjected, at
 	e.successes = 1
-	e.shareLog.Store(0)
 	e.setReturn(p.cfg.MinShare*returnGrowth, at)
+	e.weighShare(at)
 	p.schedule()
 	e.note()
 }
 
 // setReturn sets the share of a returning endpoint. Requires mu.
 func (e *PassiveEndpoint) setReturn(share float64, at int64) {
-	e.returnShare.Store(math.Float64bits(min(share, 1)))
-	e.returnAt.Store(at)
+	e.returnShare, e.returnAt = min(share, 1), at
+}
+
+// returned is the share for returning at the instant. Requires mu.
+func (e *PassiveEndpoint) returned(at int64) float64 {
+	return min(1, e.returnShare+returnRate*float64(max(0, at-e.returnAt))/1e9)
+}
+
+// weighShare works out the share at the instant. Requires mu.
+func (e *PassiveEndpoint) weighShare(at int64) {
+	share := 1.0
+	if odds := e.busy.odds(); odds > busyLift {
+		share = min(1, (busyMargin*e.health.busy.odds()+busyLift)/odds)
+	}
+	if e.state == Returning {
+		share *= e.returned(at)
+	}
+	if at < e.restUntil {
+		share = 0
+	}
+	missing := math.Float64bits(1 - max(share, e.health.cfg.MinShare))
+	if missing != e.missing.Load() {
+		e.missing.Store(missing)
+	}
 }
 
 // clear forgets the evidence that it serves worse than its peers. Requires mu.
@@ -468,19 +452,13 @@ func (e *PassiveEndpoint) setRun(run int) {
 // note publishes the state for those that take no lock. Requires mu.
 func (e *PassiveEndpoint) note() {
 	word := e.epoch << epochShift
-	full := e.shareLog.Load() == 0 && e.restUntil.Load() == 0
 	switch {
 	case e.removed:
-		word |= flagRemoved | flagFull
+		word |= flagRemoved
 	case e.state == Ejected:
 		word |= flagEjected
-	case e.state == Returning:
-		word |= flagReturning
-	case full:
-		word |= flagFull
-		if e.run == 0 && e.sum == 0 {
-			word |= flagPlain
-		}
+	case e.state == Serving && e.run == 0 && e.sum == 0:
+		word |= flagPlain
 	}
 	if e.accused {
 		word |= flagAccused
@@ -499,54 +477,57 @@ func (e *PassiveEndpoint) serve(at int64) {
 		e.setRun(0)
 	}
 	e.add(false, at)
-	if e.shareLog.Load() != 0 {
-		p.busy.advance(at, p.served.Load())
-		e.lower(at, -(busyMargin*p.busy.odds() + busyLift))
-	}
 	if e.state == Returning {
 		e.setReturn(e.returned(at)*returnGrowth, at)
 		if e.successes++; e.successes >= p.cfg.ReturnSuccesses {
 			e.state, e.since, e.settled = Serving, at, at
 		}
+		e.weighShare(at)
 	}
 }
 
-// lower moves the logarithm of the share down by so many steps. Requires mu.
-func (e *PassiveEndpoint) lower(at int64, steps float64) {
-	log := e.healedLog(at) - steps*busyStep
-	log = max(math.Log(e.health.cfg.MinShare), log)
-	if log > math.Log(fullShare) {
-		log = 0
+// refuse takes a call that was refused or waited in vain. Requires mu.
+func (e *PassiveEndpoint) refuse(r poise.Result, at int64) {
+	p := e.health
+	p.busy.advance(at, p.served.Load())
+	e.busy.advance(at, e.answered.Load())
+	if r.RetryAfter > 0 && p.busy.lately() <= notBusy {
+		e.restUntil = at + int64(min(r.RetryAfter, p.cfg.MaxRetryAfter))
 	}
-	e.shareLog.Store(math.Float64bits(log))
-	e.shareAt.Store(at)
+	if r.Outcome == poise.Silent {
+		p.busy.addSilent()
+		e.busy.addSilent()
+	} else {
+		p.busy.add()
+		e.busy.add()
+	}
+	e.weighShare(at)
 }
 
 // fail takes a failure of an endpoint that is not ejected. Requires mu.
 func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (changed bool) {
 	p := e.health
+	p.earn()
+	p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
 	if e.run == 0 {
 		e.runAt, e.runMark = c.began, p.mark(e)
 	}
 	e.setRun(min(e.run+1, math.MaxInt32))
 	switch {
+	case r.Outcome == poise.Failure:
+		e.add(true, at)
 	case r.Outcome == poise.Silent && e.heard() == c.heard:
 		e.silentRun++
 		e.add(true, at)
-	case r.Outcome == poise.Failure:
-		e.add(true, at)
+		e.refuse(r, at)
 	default:
 		// It says that it is too busy, or answered others while the caller waited.
+		e.busyRun++
+		e.refuse(r, at)
 		if r.Outcome == poise.Silent {
 			e.measure(at - c.began)
+			p.busy.longBusy++
 		}
-		e.busyRun++
-		p.busy.advance(at, p.served.Load())
-		if r.RetryAfter > 0 && p.busy.share() <= notBusy {
-			e.restUntil.Store(at + int64(min(r.RetryAfter, p.cfg.MaxRetryAfter)))
-		}
-		p.busy.busy++
-		e.lower(at, 1)
 	}
 	if e.accused {
 		if e.accusedFails++; e.accusedFails >= accusedRun {
@@ -619,7 +600,7 @@ func (e *PassiveEndpoint) verdict(at int64) EjectionCause {
 	lasted := at - e.runAt
 	switch {
 	case e.busyRun > 0 && lasted < max(int64(p.cfg.BusyTime), busyLatencies*e.meanLatency()):
-	case e.silentRun > 0 && lasted < e.silence():
+	case e.silentRun > 0 && (lasted < e.silence() || p.busy.lately() > notBusy):
 	case e.state == Returning && since.served >= 1 && -float64(e.run)*math.Log(p.peerRate(e, since)) >= math.Log(returnOdds),
 		p.convicts(e, e.run, since):
 		switch {
@@ -652,7 +633,7 @@ func (e *PassiveEndpoint) partial() bool {
 	if e.sum < math.Log(p.cfg.Odds) || e.health.since(e.sumMark, e).served < 1 {
 		return false
 	}
-	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && p.busy.share() <= notBusy
+	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && p.busy.lately() <= notBusy
 }
 
 // accuse ejects the endpoint, or has other endpoints asked first. Requires mu.
@@ -724,14 +705,9 @@ func (e *PassiveEndpoint) look(at, elapsed int64) (changed bool) {
 			e.health.schedule()
 		}
 	}
-	if e.word.Load()&flagFull == 0 {
-		if e.restUntil.Load() <= at {
-			e.restUntil.Store(0)
-		}
-		if e.healedLog(at) > math.Log(fullShare) {
-			e.shareLog.Store(0)
-		}
-		e.note()
+	e.busy.advance(at, e.answered.Load())
+	if e.missing.Load() != 0 || e.state == Returning {
+		e.weighShare(at)
 	}
 	return changed
 }
@@ -757,7 +733,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 		copy(e.quietBegun[1:], e.quietBegun[:])
 		e.quietBegun[0] = started
 	}
-	if e.quietAge < silence || e.accused {
+	if e.quietAge < silence || e.accused || p.busy.lately() > notBusy {
 		return false
 	}
 	// Calls that have waited that long, at least so many: others may have begun since,
@@ -780,9 +756,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 // rebase moves its instants to 0. Requires mu.
 func (e *PassiveEndpoint) rebase() {
 	e.since, e.settled, e.runAt, e.due, e.preferred, e.exoneratedTil = 0, 0, 0, 0, 0, 0
-	e.shareAt.Store(0)
-	e.returnAt.Store(0)
-	e.restUntil.Store(0)
+	e.returnAt, e.restUntil, e.busy.at = 0, 0, 0
 }
 
 // Probe tells the result of an active probe. One that passes brings back an endpoint
@@ -815,13 +789,10 @@ func (e *PassiveEndpoint) Inspect(now time.Time) PassiveInspection {
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	i := PassiveInspection{
-		State: e.state, Cause: e.cause, Share: 1,
+		State: e.state, Cause: e.cause, Share: e.Share(now),
 		Since: now.Add(time.Duration(e.since - at)),
 		Run:   e.run, Successes: e.successes, Ejections: e.epoch,
 		TrialRunning: e.trial != 0, Accused: e.accused, LastError: e.lastErr,
-	}
-	if word := e.word.Load(); word&flagFull == 0 {
-		i.Share = e.share(word&flagReturning != 0, at)
 	}
 	if e.state == Ejected {
 		i.Backoff = e.backoff

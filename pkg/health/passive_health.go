@@ -27,6 +27,8 @@ const (
 	// the same cause, and all.
 	wakeAlike = int64(200 * time.Millisecond)
 	wakeAll   = int64(500 * time.Millisecond)
+	// lostShare is how many trials a failed call pays for.
+	lostShare = 0.1
 	// repeatableFirst is how long a due trial waits for a call that may be repeated.
 	repeatableFirst = int64(250 * time.Millisecond)
 	// skipped is how much later a trial is due that a call could not make.
@@ -170,7 +172,7 @@ func (p *PassiveHealth) Add(value any, now time.Time) *PassiveEndpoint {
 		health: p, value: value, number: p.added, index: len(p.endpoints),
 		phase: poise.Mix64(p.added), since: at, settled: at, queued: -1,
 	}
-	e.word.Store(flagPlain | flagFull)
+	e.word.Store(flagPlain)
 	if p.cfg.Off {
 		return e
 	}
@@ -295,13 +297,14 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 	return e, e != nil
 }
 
-// OverloadedShare is the part of recent answers of the fleet that said "too busy": retries
-// after Overloaded stop while it is over a quarter.
+// OverloadedShare is the part of recent calls that were refused for want of capacity, or
+// eight times the part that ended in silence, the first few aside, if that is more: retries
+// after Overloaded and Silent stop while it is over a quarter. Calls to ejected endpoints do not count.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	p.busy.advance(at, p.served.Load())
-	return p.busy.share()
+	return p.busy.pressure()
 }
 
 // Advance does what is due at the instant: silence, shares, trials that do not end. It

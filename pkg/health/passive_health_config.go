@@ -65,9 +65,6 @@ type PassiveHealthConfig struct {
 	// MinShare is the least share of an endpoint that returns or is overloaded. Above
 	// 0, up to 1, default 0.1.
 	MinShare float64
-	// HealTime is how long it takes until a lowered share has come two thirds of its
-	// way back. Positive, up to 100 years, default 2 s.
-	HealTime time.Duration
 	// MaxRetryAfter bounds what a server may ask for. Positive, up to 100 years,
 	// default 5 s.
 	MaxRetryAfter time.Duration
@@ -89,7 +86,6 @@ func (c PassiveHealthConfig) withDefaults() (PassiveHealthConfig, error) {
 	c.Trials = defaultTo(c.Trials, 3)
 	c.ReturnSuccesses = defaultTo(c.ReturnSuccesses, 6)
 	c.MinShare = defaultTo(c.MinShare, 0.1)
-	c.HealTime = defaultTo(c.HealTime, 2*time.Second)
 	c.MaxRetryAfter = defaultTo(c.MaxRetryAfter, 5*time.Second)
 	// Negated, so that what is not a number is refused.
 	switch {
@@ -124,7 +120,6 @@ func (c PassiveHealthConfig) checkDurations() error {
 		{"UnreachableBackoff", c.UnreachableBackoff},
 		{"Backoff", c.Backoff},
 		{"MaxBackoff", c.MaxBackoff},
-		{"HealTime", c.HealTime},
 		{"MaxRetryAfter", c.MaxRetryAfter},
 	} {
 		if d.value <= 0 || d.value > longest {
