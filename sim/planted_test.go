@@ -23,8 +23,8 @@ var planted = []struct {
 		c.Passive.Trials, c.Passive.TrialShare = 1000, 1
 		c.Passive.Backoff, c.Passive.MaxBackoff, c.Passive.UnreachableBackoff = time.Millisecond, time.Millisecond, time.Millisecond
 	}, "status-500/n=10,k=9,", "round-robin", "failed post"},
-	{"a lowered share that does not heal with time", func(c *dispatch.LoopConfig) {
-		c.Passive.HealTime = 1000 * time.Hour
+	{"a share without a floor", func(c *dispatch.LoopConfig) {
+		c.Passive.MinShare = 1e-9
 	}, "planted/heal", "round-robin", "least-share"},
 	{"a verdict on little evidence", func(c *dispatch.LoopConfig) {
 		c.Passive.Odds = 10
