@@ -30,7 +30,7 @@ package poise
 // Explorable.
 
 import "fmt"
--- pkg/dispatch/dispatch.go --
+-- pkg/dispatch/balancer.go --
 package dispatch
 
 import "time"

@@ -229,7 +229,7 @@ func (v *View) Load(index int, now time.Time) (uint64, error) {
 	}
 	load, err := tracker.Load(now)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s: %w", ErrLoadOverflow, v.samples.at(index).ID, err)
+		return 0, fmt.Errorf("%w: %q: %w", ErrLoadOverflow, v.samples.at(index).ID, err)
 	}
 	return load, nil
 }

@@ -95,7 +95,7 @@ func (s *attempt) search(p *published, first int, err error) error {
 		if m.accused() && s.divert(p, m) || s.enter(m, observe.Picked, nil) {
 			return nil
 		}
-		s.pass(m)
+		s.skip(m)
 		if p = s.publication.load(); p.closed {
 			return ErrClosed
 		}
@@ -110,13 +110,13 @@ func (s *attempt) search(p *published, first int, err error) error {
 	case !errors.Is(failed, poise.ErrAllTried) && !errors.Is(failed, poise.ErrNoEligible) && !errors.Is(failed, poise.ErrAtCapacity):
 		return failed // the policy's own, or nobody is there
 	}
-	if s.goBack(p) || s.lastResort(p) {
+	if s.returned(p) || s.goBack(p) || s.lastResort(p) {
 		return nil
 	}
 	return s.failure(failed)
 }
 
-// redraw passes the pick of a member that takes only a share of its picks on with
+// redraw hands the pick of a member that takes only a share of its picks on with
 // what is left of the probability, a few times.
 func (s *attempt) redraw(p *published, first int) (int, error) {
 	if s.passive == nil {
@@ -262,8 +262,8 @@ func (s *attempt) note(err error) {
 	}
 }
 
-// pass has the policy pass over a member that refused.
-func (s *attempt) pass(m *member) {
+// skip has the policy skip a member that refused.
+func (s *attempt) skip(m *member) {
 	if !s.own {
 		s.asked.Tried, s.own = s.query.Attempts.copied(), true
 	}
@@ -310,6 +310,26 @@ func (s *attempt) room(p *published) bool {
 		m := p.members[p.view.Eligible((from+k)%n)]
 		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room, nil) {
 			s.explain(p, m, "room where the policy found none")
+			return true
+		}
+	}
+	return false
+}
+
+// returned goes to a member that has come back since the publication left it out.
+func (s *attempt) returned(p *published) bool {
+	if p.ejected == 0 {
+		return false
+	}
+	tried := s.query.Attempts.set()
+	n := len(p.members)
+	from := int(s.chance.Below(uint64(n)))
+	for k := range n {
+		i := (from + k) % n
+		m := p.members[i]
+		if p.view.Reason(i) == poise.ExcludedEjected && !m.out() && m.slots.room() &&
+			!tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room, nil) {
+			s.explain(p, m, "come back since the publication")
 			return true
 		}
 	}

@@ -15,6 +15,7 @@ import (
 //
 //   - Of attempts that overlap each is at another member, while there is one that was not tried.
 //   - A member that answered, that refused, or that could not be reached is not tried again.
+//   - A retry for which nobody is found is given back to the budget.
 //
 // # Cost
 //
@@ -33,6 +34,7 @@ type Attempts struct {
 	more   []visit
 	tried  *poise.Tried // nil until somebody asks for it
 	last   observe.Choice
+	paid   bool // a retry was taken from the budget, and was not made yet
 }
 
 // visit is one member that a call was sent to.
@@ -136,7 +138,7 @@ func (a *Attempts) claim(m *member, choice observe.Choice) (place, number int, o
 	}
 	v := visit{member: m, turn: a.turn, choice: choice, open: true}
 	a.turn++
-	a.last = choice
+	a.last, a.paid = choice, false
 	if a.count < len(a.inline) {
 		a.inline[a.count] = v
 	} else {
@@ -170,7 +172,7 @@ func (a *Attempts) again(ok func(*member) bool) (m *member, place, number int) {
 	v := a.at(best)
 	v.turn, v.open, v.choice = a.turn, true, observe.Again
 	a.turn++
-	a.last = observe.Again
+	a.last, a.paid = observe.Again, false
 	return v.member, best, int(a.turn)
 }
 
@@ -179,6 +181,28 @@ func (a *Attempts) undo(place int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.at(place).open = false
+}
+
+// pay notes that a retry was taken from the budget.
+func (a *Attempts) pay() {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.paid = true
+}
+
+// refund reports, once, whether a retry was taken that was not made.
+func (a *Attempts) refund() bool {
+	if a == nil {
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	paid := a.paid
+	a.paid = false
+	return paid
 }
 
 // note tells what became of the attempt at a place.

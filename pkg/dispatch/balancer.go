@@ -281,7 +281,11 @@ func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) 
 	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
 	var err error
 	l.prober, err = newProber(b.cfg.Probes, *m, incarnation, b.cfg.Loop.Seed, func(r health.Report) {
-		_ = b.loop.Report(incarnation, r.State.Excluded, time.Now()) // of one that was removed nobody wants to know
+		now := time.Now()
+		_ = b.loop.Report(incarnation, r.State.Excluded, now) // of one that was removed nobody wants to know
+		if r.Finding == health.FoundHealthy {
+			_ = b.loop.Passed(incarnation, now)
+		}
 	})
 	return l, err
 }
@@ -479,6 +483,9 @@ func (b *Balancer[E]) Do(ctx context.Context, q Query, f func(context.Context, E
 			return err
 		}
 		result, err := b.attempt(ctx, &d.call, f)
+		if err == nil && result.Outcome == poise.Success {
+			return nil
+		}
 		step := b.loop.Next(&d.attempts, result, q.Repeatable, time.Now())
 		if step.Action == Stop {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,6 +81,9 @@ func members(names ...string) []dispatch.Member[*site] {
 	}
 	return list
 }
+
+// pass lets time pass in a bubble.
+func pass(d time.Duration) { <-time.After(d) }
 
 func fine(*site) error { return nil }
 
@@ -289,7 +293,6 @@ func TestBalancer_JudgesWhoIsToBlame(t *testing.T) {
 	})
 }
 
-// Claim: Pauses between attempts end with the caller's context.
 func TestBalancer_RepeatsWhatMayBeRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(c *dispatch.Config[*site]) {
@@ -352,7 +355,7 @@ func TestBalancer_ProbesItsMembers(t *testing.T) {
 		if err := w.WaitReady(ctx); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		synctest.Wait()
 		states := w.Endpoints()
 		if states[0].Reason != poise.NotExcluded || states[1].Reason != poise.ExcludedUnhealthy || states[1].ProbeErr == nil {
@@ -361,7 +364,7 @@ func TestBalancer_ProbesItsMembers(t *testing.T) {
 		if err := w.ForceCondition("b", health.Healthy); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond)
+		pass(20 * time.Millisecond)
 		synctest.Wait()
 		if reason := w.Endpoints()[1].Reason; reason != poise.NotExcluded {
 			t.Errorf("b was forced and is %v", reason)
@@ -381,6 +384,10 @@ func TestBalancer_ProbesItsMembers(t *testing.T) {
 	})
 }
 
+// Claim: Revision rises with every change of what Take returns.
+//
+// Claim: Take connects each incarnation that the Balancer does not know, and no other.
+//
 // Cases: B111.
 func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -392,12 +399,16 @@ func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unwilling := true
+		var willing atomic.Bool
+		connected := map[uint64]int{}
 		source, err := dispatch.DirectorySource(dispatch.DirectoryConfig[uint32, *site]{
 			Directory: directory,
 			Connect: func(m discovery.Member[uint32]) (*site, error) {
-				if m.ID == "bad" && unwilling {
+				if m.ID == "bad" && !willing.Load() {
 					return nil, errors.New("unwilling")
+				}
+				if connected[m.Incarnation]++; connected[m.Incarnation] > 1 {
+					t.Errorf("incarnation %d is connected twice", m.Incarnation)
 				}
 				return &site{name: fmt.Sprintf("%s/%d", m.ID, m.Incarnation)}, nil
 			},
@@ -438,8 +449,8 @@ func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 		if err := w.PublishError(); !errors.As(err, &bad) || bad.ID != "bad" {
 			t.Errorf("who is left out: %v", err)
 		}
-		unwilling = false
-		time.Sleep(time.Second)
+		willing.Store(true)
+		pass(time.Second)
 		synctest.Wait()
 		want("a/1 1 eligible; bad/2 1 eligible; b/3 2 eligible; ")
 		must(session.Upsert("a", 3))

@@ -40,3 +40,9 @@ type outcomeList struct {
 }
 
 func (l *outcomeList) Ended(e observe.Ended) { l.list = append(l.list, e.Result.Outcome) }
+
+// fatal is a test or a law that a helper can end.
+type fatal interface {
+	Helper()
+	Fatal(args ...any)
+}

@@ -26,6 +26,7 @@ import (
 //   - A publication that fails leaves the last good picker serving, and is tried again.
 //   - The Observer is told under no lock, and of publications in their order.
 //   - Every refusal leaves no slot held.
+//   - A change waits for one other change at most.
 //
 // # Cost
 //
@@ -34,8 +35,9 @@ import (
 //
 // # Concurrency
 //
-// A Loop is safe for concurrent use. Changes are serialised by one mutex, and each
-// is published by one atomic swap.
+// A Loop is safe for concurrent use. Changes take turns, and whoever comes while a
+// picker is built has it built once more for all who wait. Each is published by one
+// atomic swap.
 type Loop struct {
 	core        core
 	publication publication[published]
@@ -111,6 +113,10 @@ func (l *Loop) Update(specs []Spec, now time.Time) error {
 // Follow is Update for lists that nobody is there to correct, as a directory has
 // them: a member that no View can hold, or that the policy refuses, is left out, and
 // the others are served. It returns who is left out and why.
+//
+// # Contract
+//
+//   - A member that no View can hold, or that the policy refuses, is left out, and the others are served.
 func (l *Loop) Follow(specs []Spec, now time.Time) (left []*MemberError, err error) {
 	defer l.after(now)
 	return l.membership.update(specs, true, now)
@@ -155,6 +161,15 @@ func (l *Loop) Report(incarnation uint64, excluded poise.Reason, now time.Time) 
 	})
 }
 
+// Passed tells that a probe of the member of that incarnation has passed, for passive
+// health: it can end an ejection early.
+func (l *Loop) Passed(incarnation uint64, now time.Time) error {
+	defer l.after(now)
+	return l.membership.edit(incarnation, now, func(m *member) bool {
+		return m.passive != nil && m.passive.Probe(true, now) && l.membership.flip(m, now)
+	})
+}
+
 // Acquire finds a member for an attempt, takes a slot of it and fills the Call, or
 // returns why there is none:
 //
@@ -178,8 +193,11 @@ func (l *Loop) Acquire(c *Call, q Query) error {
 	return nil
 }
 
-// refused tells of a call for which nobody was found.
+// refused accounts for a call for which nobody was found, and tells of it.
 func (l *Loop) refused(q Query, err error) error {
+	if q.Attempts.refund() {
+		l.core.budget.Refund()
+	}
 	if l.core.observer == nil {
 		return err
 	}
@@ -198,6 +216,9 @@ func (l *Loop) refused(q Query, err error) error {
 // the call may be sent although it may have been received before. The rules are
 // those of RetryConfig.Next.
 func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time) Step {
+	if r.Outcome == poise.Success || !r.Outcome.IsObservation() {
+		return l.core.retry.Next(RetryState{}, r, repeatable) // whatever was done, and whoever is left
+	}
 	state := a.state()
 	l.left(a, &state)
 	if l.core.passive != nil && r.Outcome == poise.Overloaded {
@@ -207,8 +228,11 @@ func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time)
 	if step.Action != Repeat {
 		return step
 	}
-	if step.Reason == Paid && !l.core.budget.Spend(now) {
-		return Step{Reason: BudgetSpent}
+	if step.Reason == Paid {
+		if !l.core.budget.Spend(now) {
+			return Step{Reason: BudgetSpent}
+		}
+		a.pay()
 	}
 	if half := step.Wait / 2; half > 0 {
 		step.Wait -= time.Duration(l.admission.chance.Below(uint64(half)))

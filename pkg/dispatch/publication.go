@@ -10,16 +10,8 @@ import "github.com/copyleftdev/poise-go/pkg/internal/syncx"
 // open but for the moment of a change, and a call that is refused finds in the
 // content that is published then who is there instead.
 //
-// The zero value has published nothing.
-//
-// # Contract
-//
-//   - A call that loads after a change has returned is decided on what the change published.
-//   - A call that is refused by somebody who was closed or removed finds them left out in what it loads next.
-//
-// # Concurrency
-//
-// Any number of goroutines may load. Changes are serialised by the caller.
+// The zero value has published nothing. Any number of goroutines may load; changes
+// are serialised by the caller.
 type publication[T any] struct{ current syncx.Pointer[T] }
 
 // load returns what is published; nil before the first change.

@@ -13,6 +13,10 @@ import (
 //   - Revision rises with every change of what Take returns.
 //   - Take connects each incarnation that the Balancer does not know, and no other.
 //
+// # Cost
+//
+// Take should not dial: changes wait for it.
+//
 // # Concurrency
 //
 // A Source belongs to one Balancer, which calls one method at a time, but for Watch

@@ -31,11 +31,6 @@ var (
 var (
 	// ErrTimedOut means the probe did not answer within its timeout.
 	ErrTimedOut = errors.New("health: the probe did not answer in time")
-	// ErrStatus means the answer to an HTTP probe had a status that is not expected.
-	ErrStatus = errors.New("health: unexpected status")
-	// ErrBody means the answer to an HTTP probe began with something else than it
-	// should.
-	ErrBody = errors.New("health: unexpected body")
 )
 
 func refuse(field string, value any, err error) error {

@@ -2,9 +2,8 @@ package health_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"time"
 
 	"github.com/copyleftdev/poise-go/pkg/health"
@@ -40,21 +39,12 @@ func ExampleActiveHealth() {
 }
 
 func ExampleRunner() {
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	defer backend.Close()
-
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	active, _ := health.NewActiveHealth(health.ActiveHealthConfig{Interval: time.Millisecond})
-	probe, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: backend.URL + "/healthz"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	probe := func(context.Context) error { return errors.New("the disk is full") }
 	runner, err := health.NewRunner(health.RunnerConfig{
-		Health: active, Probe: probe.Probe, Timeout: 2 * time.Second,
+		Health: active, Probe: probe, Timeout: 2 * time.Second,
 		Observe: func(r health.Report) {
 			fmt.Println(r.Finding, r.Err, r.State.Condition)
 			if r.State.Condition == health.Unhealthy {
@@ -69,8 +59,8 @@ func ExampleRunner() {
 	fmt.Println(runner.Run(ctx))
 
 	// Output:
-	// unhealthy health: unexpected status: 503 unknown
-	// unhealthy health: unexpected status: 503 unknown
-	// unhealthy health: unexpected status: 503 unhealthy
+	// unhealthy the disk is full unknown
+	// unhealthy the disk is full unknown
+	// unhealthy the disk is full unhealthy
 	// context canceled
 }

@@ -414,11 +414,25 @@ func (e *PassiveEndpoint) returned(at int64) float64 {
 	return min(1, e.returnShare+returnRate*float64(max(0, at-e.returnAt))/1e9)
 }
 
+// peersBusy is what was refused to the peers lately, as of the last call that was
+// refused and the last look. Requires mu.
+func (e *PassiveEndpoint) peersBusy() busyRecord { return e.health.busy.without(&e.busy) }
+
+// peersAreBusy reports whether the peers were short of capacity lately. Requires mu.
+func (e *PassiveEndpoint) peersAreBusy() bool {
+	peers := e.peersBusy()
+	return peers.lately() > notBusy
+}
+
 // weighShare works out the share at the instant. Requires mu.
 func (e *PassiveEndpoint) weighShare(at int64) {
 	share := 1.0
-	if odds := e.busy.odds(); odds > busyLift {
-		share = min(1, (busyMargin*e.health.busy.odds()+busyLift)/odds)
+	if e.busy.odds(true) > busyLift {
+		// Where the peers are short of capacity too, waiting is the fleet's, and lower
+		// shares only move it.
+		peers := e.peersBusy()
+		waited := peers.lately() <= notBusy
+		share = min(1, (busyMargin*peers.odds(waited)+busyLift)/max(busyLift, e.busy.odds(waited)))
 	}
 	if e.state == Returning {
 		share *= e.returned(at)
@@ -486,20 +500,29 @@ func (e *PassiveEndpoint) serve(at int64) {
 	}
 }
 
-// refuse takes a call that was refused or waited in vain. Requires mu.
-func (e *PassiveEndpoint) refuse(r poise.Result, at int64) {
+// refuse takes a call that was refused, or waited in vain. Requires mu.
+func (e *PassiveEndpoint) refuse(c *PassiveCall, r poise.Result, at int64) {
 	p := e.health
 	p.busy.advance(at, p.served.Load())
 	e.busy.advance(at, e.answered.Load())
-	if r.RetryAfter > 0 && p.busy.lately() <= notBusy {
-		e.restUntil = at + int64(min(r.RetryAfter, p.cfg.MaxRetryAfter))
+	switch {
+	case r.Outcome == poise.Overloaded:
+		e.busyRun++
+		p.busy.addRefused()
+		e.busy.addRefused()
+	case e.heard() == c.heard:
+		e.silentRun++
+		p.busy.addStuck()
+		e.busy.addStuck()
+	default:
+		// It answered others while the caller waited.
+		e.busyRun++
+		e.measure(at - c.began)
+		p.busy.addWaited()
+		e.busy.addWaited()
 	}
-	if r.Outcome == poise.Silent {
-		p.busy.addSilent()
-		e.busy.addSilent()
-	} else {
-		p.busy.add()
-		e.busy.add()
+	if r.RetryAfter > 0 && !e.peersAreBusy() {
+		e.restUntil = at + int64(min(r.RetryAfter, p.cfg.MaxRetryAfter))
 	}
 	e.weighShare(at)
 }
@@ -513,21 +536,12 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 		e.runAt, e.runMark = c.began, p.mark(e)
 	}
 	e.setRun(min(e.run+1, math.MaxInt32))
-	switch {
-	case r.Outcome == poise.Failure:
+	silent := e.silentRun
+	if r.Outcome != poise.Failure {
+		e.refuse(c, r, at)
+	}
+	if r.Outcome == poise.Failure || e.silentRun != silent {
 		e.add(true, at)
-	case r.Outcome == poise.Silent && e.heard() == c.heard:
-		e.silentRun++
-		e.add(true, at)
-		e.refuse(r, at)
-	default:
-		// It says that it is too busy, or answered others while the caller waited.
-		e.busyRun++
-		e.refuse(r, at)
-		if r.Outcome == poise.Silent {
-			e.measure(at - c.began)
-			p.busy.longBusy++
-		}
 	}
 	if e.accused {
 		if e.accusedFails++; e.accusedFails >= accusedRun {
@@ -600,7 +614,7 @@ func (e *PassiveEndpoint) verdict(at int64) EjectionCause {
 	lasted := at - e.runAt
 	switch {
 	case e.busyRun > 0 && lasted < max(int64(p.cfg.BusyTime), busyLatencies*e.meanLatency()):
-	case e.silentRun > 0 && (lasted < e.silence() || p.busy.lately() > notBusy):
+	case e.silentRun > 0 && (lasted < e.silence() || e.peersAreBusy()):
 	case e.state == Returning && since.served >= 1 && -float64(e.run)*math.Log(p.peerRate(e, since)) >= math.Log(returnOdds),
 		p.convicts(e, e.run, since):
 		switch {
@@ -633,7 +647,7 @@ func (e *PassiveEndpoint) partial() bool {
 	if e.sum < math.Log(p.cfg.Odds) || e.health.since(e.sumMark, e).served < 1 {
 		return false
 	}
-	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && p.busy.lately() <= notBusy
+	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && !e.peersAreBusy()
 }
 
 // accuse ejects the endpoint, or has other endpoints asked first. Requires mu.
@@ -733,7 +747,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 		copy(e.quietBegun[1:], e.quietBegun[:])
 		e.quietBegun[0] = started
 	}
-	if e.quietAge < silence || e.accused || p.busy.lately() > notBusy {
+	if e.quietAge < silence || e.accused || e.peersAreBusy() {
 		return false
 	}
 	// Calls that have waited that long, at least so many: others may have begun since,

@@ -43,7 +43,7 @@ type RunnerConfig struct {
 	Health *ActiveHealth
 	// Probe asks the candidate once; nil means it is healthy. It should return soon
 	// after its context has ended, which it does at the timeout. Required;
-	// [HTTPProbe] and [TCPProbe] have a method for it.
+	// HTTPProbe and TCPProbe of package poisehttp have a method for it.
 	Probe func(context.Context) error
 	// Timeout is how long one probe may take. Positive, at most a third of the Hold
 	// of Health, default 5 s or that third if it is shorter.

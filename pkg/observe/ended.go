@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -18,12 +19,33 @@ type Ended struct {
 	Choice Choice
 	// Result is what became of it: as judged when the answer began, if it did, and
 	// else at its end.
-	Result poise.Result `json:"-"`
+	Result poise.Result
 	// Late is what became of an answer that had begun, as told at the end.
-	Late poise.Result `json:"-"`
+	Late poise.Result
 	// Began and At are the instants of admission and of the end. Answered is when the
 	// answer began; the zero time if it never did.
 	Began, Answered, At time.Time
+}
+
+// MarshalJSON writes the event with its results as words. Errors are their texts.
+func (e Ended) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		ID          string
+		Incarnation uint64
+		Attempt     int
+		Choice      Choice
+		Outcome     poise.Outcome
+		Err         string        `json:",omitempty"`
+		RetryAfter  time.Duration `json:",omitempty"`
+		Late        poise.Outcome
+		LateErr     string `json:",omitempty"`
+		Began       time.Time
+		Answered    time.Time
+		At          time.Time
+	}{
+		e.ID, e.Incarnation, e.Attempt, e.Choice, e.Result.Outcome, text(e.Result.Err), e.Result.RetryAfter,
+		e.Late.Outcome, text(e.Late.Err), e.Began, e.Answered, e.At,
+	})
 }
 
 // Choice is how an attempt came to its member. It is a fixed enumeration, so it can
@@ -41,7 +63,7 @@ const (
 	// Diverted: the policy picked a suspect, and the attempt shows whether its calls are
 	// at fault.
 	Diverted
-	// Room: the picks of the policy had no room, and the member had.
+	// Room: the picks of the policy found nobody with room, and the member had some.
 	Room
 	// Again: all others were tried, and of those tried it was tried least recently.
 	Again

@@ -29,3 +29,11 @@ func unmarshal[E ~uint8](names []string, into *E, text []byte) error {
 	}
 	return ErrUnknownName
 }
+
+// text returns the text of an error, empty for none.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

@@ -8,10 +8,14 @@ package observe
 //   - Publications are told in their order, one after the other.
 //   - An Observer is told under no lock, and may call the loop.
 //
+// # Cost
+//
+// Refused and Ended run inside calls: they should take nanoseconds.
+//
 // # Concurrency
 //
 // Refused and Ended are called by many goroutines at once, on those that caused
-// them; they should take nanoseconds.
+// them.
 type Observer interface {
 	// Refused is told of a call for which nobody was found.
 	Refused(Refusal)

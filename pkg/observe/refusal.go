@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -16,10 +17,21 @@ type Refusal struct {
 	Attempt int
 	// Cause is the kind of the refusal, and Err the error that the caller got.
 	Cause RefusalCause
-	Err   error `json:"-"`
+	Err   error
 	// Members is how many members there were, and Eligible how many of them were
 	// eligible.
 	Members, Eligible int
+}
+
+// MarshalJSON writes the event with its error as a text.
+func (r Refusal) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		At                time.Time
+		Attempt           int
+		Cause             RefusalCause
+		Err               string
+		Members, Eligible int
+	}{r.At, r.Attempt, r.Cause, text(r.Err), r.Members, r.Eligible})
 }
 
 // RefusalCause is the kind of a refusal. It is a fixed enumeration, so it can label
