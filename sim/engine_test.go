@@ -179,7 +179,7 @@ calls 60/s
 }
 
 func TestMinimise_KeepsWhatFailsAndLittleElse(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range uint64(1000) {
 		s := Random(seed)
 		cfg := JudgeConfig{Seed: seed, Subject: newFirstStage}
 		results, _, err := Judge(s, cfg)

@@ -23,9 +23,9 @@ var planted = []struct {
 		c.Passive.Trials, c.Passive.TrialShare = 1000, 1
 		c.Passive.Backoff, c.Passive.MaxBackoff, c.Passive.UnreachableBackoff = time.Millisecond, time.Millisecond, time.Millisecond
 	}, "status-500/n=10,k=9,", "round-robin", "failed post"},
-	{"a share without a floor", func(c *dispatch.LoopConfig) {
-		c.Passive.MinShare = 1e-9
-	}, "planted/heal", "round-robin", "least-share"},
+	{"coming back at once", func(c *dispatch.LoopConfig) {
+		c.Passive.MinShare, c.Passive.ReturnSuccesses = 1, 1
+	}, "planted/cold", "round-robin", "failed post"},
 	{"a verdict on little evidence", func(c *dispatch.LoopConfig) {
 		c.Passive.Odds = 10
 	}, "fails-alike/n=10,part=50%,how=500", "round-robin", "wrong-ejections"},
@@ -95,13 +95,13 @@ func TestPlantedOutcomes_EachIsNoticedByItsScenario(t *testing.T) {
 // plantedWorlds are worlds that only planted faults need: their bounds are promised
 // nowhere, and the rules in use keep them.
 var plantedWorlds = map[string]string{
-	"heal": `title a server is overloaded for a while, and gets its share again
-length 16s
-servers 5 cost 100ms concurrency 10
-calls 100/s posts 50% deadline 2s
-at 2s server 0 concurrency 1
-at 6s server 0 concurrency 10
-must least-share >= 80% after 12s`,
+	"cold": `title a server restarts and is slow at first
+length 10s
+servers 3 cost 20ms concurrency 5
+calls 200/s posts 50% deadline 2s
+at 0s all warm 10 for 2s
+at 3s server 0 restart 700ms
+must failed post <= 3.5% after 3700ms before 7s`,
 	"busy": `title servers that have room for most calls
 length 10s
 servers 5 cost 100ms concurrency 4

@@ -186,6 +186,18 @@ func (g *grammar) heal() {
 	sortEvents(g.s)
 }
 
+// plain reports whether servers that fail do so at once and whatever they are asked:
+// then they are known after few calls.
+func (g *grammar) plain() bool {
+	for _, e := range g.s.Events {
+		fails := e.Verb == SetFault && e.Fault.Kind != Hang && e.Fault.Probability == 0
+		if e.At < randomHealed && !fails && e.Verb != Restart && e.Verb != Leave {
+			return false
+		}
+	}
+	return true
+}
+
 // spared reports whether some server is well all the time, and takes calls.
 func (g *grammar) spared() bool {
 	concerned := map[int]bool{}
@@ -233,6 +245,9 @@ func (g *grammar) musts() []Must {
 	// call three times, which the loop does not do to a fleet in trouble.
 	if s.Servers[0].Concurrency == 0 && g.spared() {
 		texts = append(texts, fmt.Sprintf("failed <= 100%% of rotation + %.1f%%", learning))
+		if g.calm && g.plain() {
+			texts = append(texts, fmt.Sprintf("failed <= 100%% of oracle + %.1f%% %s", 3+few, learnt))
+		}
 		if g.calm {
 			texts = append(texts, fmt.Sprintf("failed <= 100%% of rotation + %.1f%% %s", 2+few, learnt))
 		}
