@@ -221,7 +221,7 @@ func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time)
 	}
 	state := a.state()
 	l.left(a, &state)
-	if l.core.passive != nil && r.Outcome == poise.Overloaded {
+	if l.core.passive != nil && (r.Outcome == poise.Overloaded || r.Outcome == poise.Silent) {
 		state.OverloadedShare = l.core.passive.OverloadedShare(now)
 	}
 	step := l.core.retry.Next(state, r, repeatable)
