@@ -110,7 +110,7 @@ func (s *attempt) search(p *published, first int, err error) error {
 	case !errors.Is(failed, poise.ErrAllTried) && !errors.Is(failed, poise.ErrNoEligible) && !errors.Is(failed, poise.ErrAtCapacity):
 		return failed // the policy's own, or nobody is there
 	}
-	if s.goBack(p) || s.lastResort(p) {
+	if s.returned(p) || s.goBack(p) || s.lastResort(p) {
 		return nil
 	}
 	return s.failure(failed)
@@ -310,6 +310,26 @@ func (s *attempt) room(p *published) bool {
 		m := p.members[p.view.Eligible((from+k)%n)]
 		if m.slots.room() && !m.out() && !tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room, nil) {
 			s.explain(p, m, "room where the policy found none")
+			return true
+		}
+	}
+	return false
+}
+
+// returned goes to a member that has come back since the publication left it out.
+func (s *attempt) returned(p *published) bool {
+	if p.ejected == 0 {
+		return false
+	}
+	tried := s.query.Attempts.set()
+	n := len(p.members)
+	from := int(s.chance.Below(uint64(n)))
+	for k := range n {
+		i := (from + k) % n
+		m := p.members[i]
+		if p.view.Reason(i) == poise.ExcludedEjected && !m.out() && m.slots.room() &&
+			!tried.Has(m.id, m.incarnation) && s.enter(m, observe.Room, nil) {
+			s.explain(p, m, "come back since the publication")
 			return true
 		}
 	}

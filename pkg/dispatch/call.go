@@ -122,6 +122,9 @@ func (c *Call) Answered(r poise.Result, now time.Time) bool {
 		c.changed()
 	}
 	c.judge(r, now)
+	if c.attempts != nil {
+		c.attempts.note(int(c.place), r, true)
+	}
 	return true
 }
 
@@ -177,8 +180,8 @@ func (c *Call) finish(answered bool, r poise.Result, now time.Time) {
 	} else {
 		c.judge(r, now)
 	}
-	if c.attempts != nil {
-		c.attempts.note(int(c.place), judged, answered)
+	if c.attempts != nil && !answered {
+		c.attempts.note(int(c.place), judged, false)
 	}
 	observer := m.core.observer
 	if observer == nil {

@@ -162,6 +162,15 @@ func (l *Loop) Report(incarnation uint64, excluded poise.Reason, now time.Time) 
 	})
 }
 
+// Passed tells that a probe of the member of that incarnation has passed, for passive
+// health: it can end an ejection early.
+func (l *Loop) Passed(incarnation uint64, now time.Time) error {
+	defer l.after(now)
+	return l.membership.edit(incarnation, now, func(m *member) bool {
+		return m.passive != nil && m.passive.Probe(true, now) && l.membership.flip(m, now)
+	})
+}
+
 // Acquire finds a member for an attempt, takes a slot of it and fills the Call, or
 // returns why there is none:
 //
@@ -213,7 +222,7 @@ func (l *Loop) Next(a *Attempts, r poise.Result, repeatable bool, now time.Time)
 	}
 	state := a.state()
 	l.left(a, &state)
-	if l.core.passive != nil && r.Outcome == poise.Overloaded {
+	if l.core.passive != nil && (r.Outcome == poise.Overloaded || r.Outcome == poise.Silent) {
 		state.OverloadedShare = l.core.passive.OverloadedShare(now)
 	}
 	step := l.core.retry.Next(state, r, repeatable)

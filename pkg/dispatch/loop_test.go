@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/health"
@@ -120,6 +122,65 @@ func TestLoop_SendsAnEjectedMemberOnlyTrials(t *testing.T) {
 	}
 	if in := l.Inspect(at(1000)).Members[0]; in.Reason != poise.NotExcluded {
 		t.Errorf("after a trial that succeeded a0 is %v", in.Reason)
+	}
+}
+
+// A member that says that it is too busy takes a share of its picks only.
+func TestLoop_OffersLessToWhoIsTooBusy(t *testing.T) {
+	for name, p := range map[string]func() poise.Policy{
+		"round robin": func() poise.Policy { return new(policy.RoundRobin) },
+		"ring hash": func() poise.Policy {
+			ring, err := policy.NewRingHash(policy.RingHashConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ring
+		},
+	} {
+		l := newLoop(t, 4, func(c *dispatch.LoopConfig) { c.Policy = p() })
+		now, busy := epoch, 0
+		for i := range 4000 {
+			now = now.Add(time.Millisecond)
+			var c dispatch.Call
+			var why poise.Decision
+			if err := l.Acquire(&c, dispatch.Query{Now: now, Key: poise.Uint64Key(uint64(i)), Why: &why}); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := why.View.Sample(why.Chosen); c.Choice() == observe.Picked && (err != nil || s.ID != c.ID()) {
+				t.Fatalf("%s: %s is explained as %v", name, c.ID(), why)
+			}
+			r := success
+			if c.ID() == "a0" && i%2 == 0 {
+				r = overloaded
+			}
+			if c.ID() == "a0" && i >= 2000 {
+				busy++
+			}
+			c.End(r, now)
+			advance(t, l, now)
+		}
+		if busy > 350 || busy == 0 {
+			t.Errorf("%s: a busy member of four gets %d of 2000", name, busy)
+		}
+	}
+}
+
+// Cases: B110.
+func TestLoop_LetsAProbeEndAnEjection(t *testing.T) {
+	l := newLoop(t, 3, nil)
+	eject(t, l, "a0", at(0))
+	advance(t, l, at(10))
+	if reason := l.Inspect(at(10)).Members[0].Reason; reason != poise.ExcludedEjected {
+		t.Fatalf("a0 is %v", reason)
+	}
+	if err := l.Passed(1, at(30)); err != nil {
+		t.Fatal(err)
+	}
+	if reason := l.Inspect(at(30)).Members[0].Reason; reason != poise.NotExcluded {
+		t.Errorf("after a probe that passed a0 is %v", reason)
+	}
+	if err := l.Passed(9, at(30)); !errors.Is(err, dispatch.ErrUnknownMember) {
+		t.Errorf("a probe of nobody: %v", err)
 	}
 }
 
@@ -897,4 +958,88 @@ func TestNewLoop_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 		_, err := dispatch.NewLoop(cfg)
 		requireField(t, err, row.field, row.err)
 	}
+}
+
+// Claim: A pause of this process is held against nobody.
+//
+// Cases: B101.
+func TestLoop_BlamesNobodyForALateAdvance(t *testing.T) {
+	l := newLoop(t, 4, nil)
+	now := epoch
+	for range 100 {
+		now = now.Add(10 * time.Millisecond)
+		call(t, l, now, success)
+	}
+	calls := make([]dispatch.Call, 8)
+	for i := range calls {
+		if err := l.Acquire(&calls[i], dispatch.Query{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Hour) // stopped
+	advance(t, l, now)
+	for i := range calls {
+		calls[i].End(poise.Result{Outcome: poise.Invalid}, now)
+	}
+	advance(t, l, now)
+	for _, m := range l.Inspect(now).Members {
+		if m.Reason != poise.NotExcluded || m.Passive.Run != 0 {
+			t.Errorf("%s is %v after %d failures", m.ID, m.Reason, m.Passive.Run)
+		}
+	}
+}
+
+// Whatever calls and passive health do, an ejected member is chosen as a trial or for
+// want of others only, and no call is refused.
+//
+// Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+//
+// Claim: A call is refused only while no eligible member that it may go to has room.
+func TestLoop_LawChoosesAnEjectedMemberForAReason(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "members")
+		l := newLoop(t, n, nil)
+		now := epoch
+		for range rapid.IntRange(1, 300).Draw(t, "calls") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "ms")) * time.Millisecond)
+			if _, err := l.Advance(now); err != nil {
+				t.Fatal(err)
+			}
+			out := map[string]bool{}
+			for _, m := range l.Inspect(now).Members {
+				out[m.ID] = m.Passive.State == health.Ejected
+			}
+			var c dispatch.Call
+			if err := l.Acquire(&c, dispatch.Query{Now: now, Repeatable: rapid.Bool().Draw(t, "repeatable")}); err != nil {
+				t.Fatalf("a call is refused: %v", err)
+			}
+			others := false
+			for id, is := range out {
+				others = others || !is && id != c.ID()
+			}
+			switch c.Choice() {
+			case observe.Trial:
+				if !out[c.ID()] {
+					t.Fatalf("a trial went to %s, which is not ejected", c.ID())
+				}
+			case observe.LastResort:
+				if others || !out[c.ID()] {
+					t.Fatalf("the last resort is %s of %v", c.ID(), out)
+				}
+			default:
+				if out[c.ID()] {
+					t.Fatalf("%s is ejected and %v", c.ID(), c.Choice())
+				}
+			}
+			r := poise.Result{Outcome: rapid.SampledFrom([]poise.Outcome{
+				poise.Success, poise.Success, poise.Failure, poise.Overloaded, poise.Unreachable, poise.Silent, poise.Cancelled,
+			}).Draw(t, "outcome")}
+			c.End(r, now)
+		}
+		for _, m := range l.Inspect(now).Members {
+			if m.InFlight != 0 {
+				t.Fatalf("%s holds %d slots", m.ID, m.InFlight)
+			}
+		}
+	})
 }

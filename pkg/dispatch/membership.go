@@ -56,6 +56,7 @@ type membership struct {
 	retry    time.Time // of a publication that failed; the zero time if it did not
 	weighed  time.Time // when the windows were asked
 	err      error     // of the last publication
+	spoiled  bool      // somebody may be left out although nobody wanted that
 	judged   time.Time // when passive health was let do what is due
 	due      time.Time // when it wants to be next; the zero time for at once
 	untold   []observe.Published
@@ -260,7 +261,7 @@ func (ms *membership) build(members []*member, lenient bool, now time.Time) (p *
 		}
 		m := members[i]
 		ms.mu.Lock()
-		m.bad = &MemberError{ID: m.id, Incarnation: m.incarnation, Err: asMembers(err)}
+		m.bad, ms.spoiled = &MemberError{ID: m.id, Incarnation: m.incarnation, Err: asMembers(err)}, true
 		ms.mu.Unlock()
 		if err := ms.chain.Change(i, m.sample(&m.spec, 1)); err != nil {
 			return nil, time.Time{}, err
@@ -419,9 +420,9 @@ func (ms *membership) publish(p *published, open, shut, gone []*Slots, changed [
 	if p.closed {
 		return
 	}
-	for _, m := range p.members {
-		if m.bad != nil {
-			ms.err = errors.Join(ms.err, m.bad)
+	for k := 0; ms.spoiled && k < len(p.members); k++ {
+		if bad := p.members[k].bad; bad != nil {
+			ms.err = errors.Join(ms.err, bad)
 		}
 	}
 	if ms.observer != nil {
@@ -588,18 +589,26 @@ func (ms *membership) look(all bool, now time.Time) {
 		flipped = ms.members
 	}
 	for _, m := range flipped {
-		out := m.out()
-		if out == m.ejected || m.retired.Load() {
-			continue
+		if ms.flip(m, now) {
+			ms.touch(m)
 		}
-		if m.ejected = out; out {
-			m.unreachable.Store(m.passive.Inspect(now).Cause == health.EjectedUnreachable)
-			ms.ejected++
-		} else {
-			ms.ejected--
-		}
-		ms.touch(m)
 	}
+}
+
+// flip takes over whether the member is ejected, and reports whether that is new.
+// Requires mu.
+func (ms *membership) flip(m *member, now time.Time) bool {
+	out := m.out()
+	if out == m.ejected || m.retired.Load() {
+		return false
+	}
+	if m.ejected = out; out {
+		m.unreachable.Store(m.passive.Inspect(now).Cause == health.EjectedUnreachable)
+		ms.ejected++
+	} else {
+		ms.ejected--
+	}
+	return true
 }
 
 // weigh asks the outcome windows about the weights, at a fixed rate. It returns when

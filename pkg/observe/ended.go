@@ -63,7 +63,7 @@ const (
 	// Diverted: the policy picked a suspect, and the attempt shows whether its calls are
 	// at fault.
 	Diverted
-	// Room: the picks of the policy had no room, and the member had.
+	// Room: the picks of the policy found nobody with room, and the member had some.
 	Room
 	// Again: all others were tried, and of those tried it was tried least recently.
 	Again

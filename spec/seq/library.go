@@ -232,54 +232,6 @@ type Verdict struct {
 	Failed     bool
 }
 
-type quarantine struct {
-	epoch, failures, since int
-	aside, returning       bool
-	permits                [8]int // the epoch of each, from 1
-}
-
-// Quarantine is an endpoint that so many failures in a row set aside for one unit
-// of time. Permits have numbers under 8.
-//
-//	Admit(permit) bool   Report(Verdict) bool   Return(at) bool
-//
-// Report tells whether the endpoint was set aside by it, Return whether it is not
-// aside any more.
-func Quarantine(failures int) Spec {
-	return Define(fmt.Sprintf("quarantine for %d failures", failures), quarantine{}, func(q quarantine, op Op) []quarantine {
-		switch op.Name {
-		case "Admit":
-			if op.Result == true {
-				q.permits[op.Arg.(int)] = q.epoch + 1
-			}
-			return One(op.Result != q.aside, q)
-		case "Report":
-			v := op.Arg.(Verdict)
-			set := false
-			switch {
-			case q.permits[v.Permit] != q.epoch+1: // of an earlier time
-			case !v.Failed:
-				q.failures, q.returning = 0, false
-			case q.failures+1 >= failures || q.returning:
-				set = true
-				q.failures, q.epoch, q.since, q.aside, q.returning = 0, q.epoch+1, v.At, true, true
-			default:
-				q.failures++
-			}
-			return One(op.Result == set, q)
-		default:
-			at := op.Arg.(int)
-			if at < q.since {
-				q.since = at // a clock that stepped back starts the time again
-			}
-			if q.aside && at-q.since >= 1 {
-				q.aside = false
-			}
-			return One(op.Result == !q.aside, q)
-		}
-	})
-}
-
 // Stamped is a number and the instant it is told at.
 type Stamped struct{ Number, At int }
 
