@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	policyFileLimit = 150 // lines of code in one policy file
+	policyFileLimit = 300 // lines of code in one policy file
 	functionLimit   = 50  // lines of code in one function of a policy file
 )
 

@@ -44,15 +44,19 @@ type Balancer[E comparable] struct {
 
 	mu syncx.Mutex // serialises lists
 	// Guarded by mu.
-	lives  map[string]*life[E]
-	owners map[E]*life[E] // of every Endpoint that was not closed
-	last   uint64         // incarnation
+	lives   map[string]*life[E]
+	numbers map[uint64]*life[E] // the same, by incarnation
+	owners  map[E]*life[E]      // of every Endpoint that was not closed
+	last    uint64              // incarnation
 
 	taking // of the Source
 
 	state syncx.Mutex
 	// Guarded by state.
 	publishErr, takeErr error
+
+	prober *health.Prober // nil: nobody is probed
+	first  poise.Reason   // of a member that was not probed yet
 
 	kick   syncx.Pointer[syncx.Event] // fired by wake; each one wakes the goroutine once
 	news   syncx.Pointer[syncx.Event] // fired by a publication
@@ -68,7 +72,7 @@ type life[E comparable] struct {
 	id          string
 	endpoint    E
 	incarnation uint64
-	prober      *prober // nil: it is not probed
+	probed      *probed // nil: it is not probed
 	drains      bool    // the Source says so
 }
 
@@ -95,16 +99,13 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	case cfg.Source != nil && cfg.Members != nil:
 		return nil, refuse("Members", len(cfg.Members), ErrHasSource)
 	}
-	if cfg.Probes != nil {
-		cfg.Probes = new(*cfg.Probes)
-		if err := cfg.Probes.check(); err != nil {
-			return nil, inField("Probes", err)
-		}
-	}
 	if cfg.Classify == nil {
 		cfg.Classify = classify
 	}
 	b := &Balancer[E]{cfg: cfg, lives: map[string]*life[E]{}, owners: map[E]*life[E]{}}
+	if err := b.prepareProbes(); err != nil {
+		return nil, inField("Probes", err)
+	}
 	b.kick.Store(new(syncx.Event))
 	b.news.Store(new(syncx.Event))
 	cfg.Loop.Wake = b.wake
@@ -128,6 +129,41 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	}
 	syncx.Go(b.run)
 	return b, nil
+}
+
+// prepareProbes makes what sends the probes, if there are any.
+func (b *Balancer[E]) prepareProbes() (err error) {
+	if b.cfg.Probes == nil {
+		return nil
+	}
+	b.cfg.Probes = new(*b.cfg.Probes)
+	if b.cfg.Probes.Probe == nil {
+		return refuse("Probe", nil, ErrMissing)
+	}
+	unknown, err := health.NewActiveHealth(b.cfg.Probes.Active)
+	if err != nil {
+		return inField("Active", err)
+	}
+	b.first = unknown.Excluded()
+	b.prober, err = health.NewProber(b.cfg.Probes.prober(b.cfg.Loop.Seed, b.report))
+	return err
+}
+
+// report tells the loop what a probe has found. Of a member that was removed nobody
+// wants to know.
+func (b *Balancer[E]) report(r health.ProbeReport) {
+	now := time.Now()
+	b.mu.Lock()
+	l := b.numbers[r.Member]
+	b.mu.Unlock()
+	if l == nil {
+		return
+	}
+	l.probed.err.Store(&r.Err)
+	_ = b.loop.Report(r.Member, r.State.Excluded, now)
+	if r.Result == health.ProbePassed {
+		_ = b.loop.Passed(r.Member, now)
+	}
 }
 
 func classify(err error) poise.Result {
@@ -154,12 +190,10 @@ func (b *Balancer[E]) wake() {
 func (b *Balancer[E]) run() {
 	defer b.done.Fire()
 	if b.cfg.Source != nil {
-		var ended syncx.Event
-		syncx.Go(func() {
-			defer ended.Fire()
-			b.cfg.Source.Watch(b.open, b.wake)
-		})
-		defer func() { _ = ended.Wait(context.Background()) }()
+		defer alongside(func() { b.cfg.Source.Watch(b.open, b.wake) })()
+	}
+	if b.prober != nil {
+		defer alongside(func() { _ = b.prober.Run(b.open) })()
 	}
 	for b.open.Err() == nil {
 		kick := new(syncx.Event)
@@ -171,6 +205,17 @@ func (b *Balancer[E]) run() {
 		_ = kick.Wait(wait)
 		cancel()
 	}
+}
+
+// alongside runs the function in a goroutine, and returns a function that waits for
+// its end.
+func alongside(f func()) (wait func()) {
+	ended := new(syncx.Event)
+	syncx.Go(func() {
+		defer ended.Fire()
+		f()
+	})
+	return func() { _ = ended.Wait(context.Background()) }
 }
 
 // look does what is due, and returns when something is due next.
@@ -208,8 +253,8 @@ func (b *Balancer[E]) release() {
 
 // end closes an endpoint, and lets it be used anew.
 func (b *Balancer[E]) end(l *life[E]) {
-	if l.prober != nil {
-		l.prober.end()
+	if l.probed != nil {
+		l.probed.end()
 	}
 	b.close(l.endpoint)
 	b.mu.Lock()
@@ -280,35 +325,36 @@ func (b *Balancer[E]) update(list []Member[E]) error {
 func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) {
 	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
 	var err error
-	l.prober, err = newProber(b.cfg.Probes, *m, incarnation, b.cfg.Loop.Seed, func(r health.Report) {
-		now := time.Now()
-		_ = b.loop.Report(incarnation, r.State.Excluded, now) // of one that was removed nobody wants to know
-		if r.Finding == health.FoundHealthy {
-			_ = b.loop.Passed(incarnation, now)
-		}
-	})
+	l.probed, err = newProbed(b.cfg.Probes, *m)
 	return l, err
 }
 
 // spec returns a member as the loop has it.
 func (b *Balancer[E]) spec(m *Member[E], l *life[E]) Spec {
 	s := m.spec(l.incarnation)
-	if l.prober != nil {
-		s.Unhealthy = l.prober.active.Excluded()
+	if l.probed != nil {
+		s.Unhealthy = b.first
 	}
 	return s
 }
 
 // accept makes the lives those that the loop has taken. Requires mu.
 func (b *Balancer[E]) accept(lives []*life[E]) {
-	b.lives = make(map[string]*life[E], len(lives))
+	before := b.numbers
+	b.lives, b.numbers = make(map[string]*life[E], len(lives)), make(map[uint64]*life[E], len(lives))
 	for _, l := range lives {
-		b.lives[l.id] = l
-		if b.owners[l.endpoint] == nil {
-			b.owners[l.endpoint] = l
-			if l.prober != nil {
-				l.prober.start(b.open)
-			}
+		b.lives[l.id], b.numbers[l.incarnation] = l, l
+		if before[l.incarnation] == l {
+			continue
+		}
+		b.owners[l.endpoint] = l
+		if l.probed != nil {
+			_ = b.prober.Add(l.incarnation, l.probed.ask) // its number is new
+		}
+	}
+	for number, l := range before {
+		if b.numbers[number] != l && l.probed != nil {
+			b.prober.Remove(number)
 		}
 	}
 }
@@ -325,11 +371,8 @@ func (b *Balancer[E]) take(now time.Time) (next time.Time) {
 			return next
 		}
 	}
-	known := make(map[uint64]*life[E])
 	b.mu.Lock()
-	for _, l := range b.lives {
-		known[l.incarnation] = l
-	}
+	known := b.numbers // never changed once it is there
 	b.mu.Unlock()
 	list := source.Take(func(incarnation uint64) (endpoint E, has bool) {
 		if l := known[incarnation]; l != nil {
@@ -578,14 +621,14 @@ func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) erro
 	switch {
 	case l == nil:
 		return refuse("id", id, ErrUnknownMember)
-	case l.prober == nil:
+	case l.probed == nil:
 		return refuse("id", id, ErrNotProbed)
 	}
-	now := time.Now()
-	if err := l.prober.active.Force(condition, now); err != nil {
+	if err := b.prober.Force(l.incarnation, condition); err != nil {
 		return err
 	}
-	return b.loop.Report(l.incarnation, l.prober.active.Excluded(), now)
+	state, _ := b.prober.State(l.incarnation)
+	return b.loop.Report(l.incarnation, state.Excluded, time.Now())
 }
 
 // EndpointState is one member as it stands.
@@ -610,11 +653,12 @@ func (b *Balancer[E]) Endpoints() []EndpointState[E] {
 	for i, m := range in.Members {
 		states[i] = EndpointState[E]{MemberInspection: m, Endpoint: m.Value.(E)}
 		l := b.lives[m.ID]
-		if l == nil || l.incarnation != m.Incarnation || l.prober == nil {
+		if l == nil || l.incarnation != m.Incarnation || l.probed == nil {
 			continue
 		}
-		states[i].Probed, states[i].Probe = true, l.prober.active.State(now)
-		if err := l.prober.err.Load(); err != nil {
+		states[i].Probed = true
+		states[i].Probe, _ = b.prober.State(l.incarnation)
+		if err := l.probed.err.Load(); err != nil {
 			states[i].ProbeErr = *err
 		}
 	}

@@ -35,11 +35,15 @@ type Config[E comparable] struct {
 // ProbesConfig are the settings of the probes of a Balancer.
 type ProbesConfig[E comparable] struct {
 	_ struct{}
-	// Probe returns the probe of a member; nil for one that is not probed. Required.
+	// Probe returns the probe of a member that is new; nil for one that is not probed.
+	// Required. Changes wait for it, and it must not call the Balancer.
 	Probe func(Member[E]) (func(context.Context) error, error)
 	// Active are the rules by which probes make a member healthy or not.
 	Active health.ActiveHealthConfig
-	// Timeout and OnTimeout are those of a [health.RunnerConfig].
-	Timeout   time.Duration
-	OnTimeout health.TimeoutPolicy
+	// MaxRunning is how many probes may run at once, as of a
+	// [health.ProbeScheduleConfig]; Timeout and OnTimeout are those of a
+	// [health.ProberConfig].
+	MaxRunning int
+	Timeout    time.Duration
+	OnTimeout  health.TimeoutPolicy
 }

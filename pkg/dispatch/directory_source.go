@@ -35,6 +35,12 @@ type DirectoryConfig[V any, E comparable] struct {
 // DirectorySource returns a Source that has the members of a Directory, or a
 // [poise.FieldError]. A member for which Connect or Describe fails is left out, and
 // the others are served.
+//
+// # Contract
+//
+//   - A Balancer has the members and incarnations of the newest snapshot of its Directory, and one endpoint for each incarnation.
+//   - A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
+//   - A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
 func DirectorySource[V any, E comparable](cfg DirectoryConfig[V, E]) (Source[E], error) {
 	switch {
 	case cfg.Directory == nil:

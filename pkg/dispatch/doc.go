@@ -44,6 +44,6 @@
 //	source.go
 //	directory_source.go
 //	config.go
-//	prober.go
+//	probed.go
 //	balancer.go
 package dispatch

@@ -18,8 +18,9 @@ type RetryConfig struct {
 	// EjectedAttempts is how many ejected members a call of which nothing could be
 	// sent is tried at when no other is left; 0 is the default, 2. Negative is none.
 	EjectedAttempts int
-	// OverloadedPercent is how many of a hundred answers of the fleet may say "too
-	// busy" for a call that was told so to be repeated; 1 to 100, default 25.
+	// OverloadedPercent is how many of a hundred calls of the fleet may end "too busy"
+	// or in silence for a call that ended so to be repeated: repeating more of them
+	// would feed the overload. 1 to 100, default 25.
 	OverloadedPercent int
 	// Pause is how long a repetition of what was sent waits; 0 or more, default 0.
 	// The wait is drawn between half of it and the whole.
@@ -61,8 +62,8 @@ type RetryState struct {
 	// Again says that a member that was tried may be tried again: it neither
 	// answered nor refused, and it could be reached.
 	Again bool
-	// OverloadedShare is the part of recent answers of the fleet that said "too
-	// busy".
+	// OverloadedShare is the part of recent calls of the fleet that ended "too busy" or
+	// in silence.
 	OverloadedShare float64
 }
 
@@ -152,7 +153,7 @@ type Step struct {
 //   - A call of which nothing was sent goes on to every member that is left and not ejected, and then to at most EjectedAttempts that are.
 //   - A call that may have been received is repeated only if it is repeatable.
 //   - A call is sent at most Attempts times, trials aside.
-//   - After "too busy" a call is repeated only while at most OverloadedPercent of the answers say so.
+//   - After "too busy" or silence a call is repeated only while at most OverloadedPercent of the calls end so.
 //   - A failed trial costs no retry.
 func (c RetryConfig) Next(s RetryState, r poise.Result, repeatable bool) Step {
 	stop := func(reason StepReason) Step { return Step{Reason: reason} }
@@ -175,7 +176,7 @@ func (c RetryConfig) Next(s RetryState, r poise.Result, repeatable bool) Step {
 		return stop(NobodyLeft)
 	case r.Outcome == poise.Unreachable && !s.Again:
 		return stop(NobodyLeft)
-	case r.Outcome == poise.Overloaded && s.OverloadedShare*100 > float64(c.OverloadedPercent):
+	case (r.Outcome == poise.Overloaded || r.Outcome == poise.Silent) && s.OverloadedShare*100 > float64(c.OverloadedPercent):
 		return stop(FleetOverloaded)
 	case s.Trial:
 		return Step{Action: Repeat, Reason: TrialFailed}

@@ -33,7 +33,7 @@ func rules() (c dispatch.RetryConfig) {
 //
 // Claim: A call is sent at most Attempts times, trials aside.
 //
-// Claim: After "too busy" a call is repeated only while at most OverloadedPercent of the answers say so.
+// Claim: After "too busy" or silence a call is repeated only while at most OverloadedPercent of the calls end so.
 //
 // Claim: A failed trial costs no retry.
 func TestRetryConfig_NextByTable(t *testing.T) {
@@ -61,6 +61,7 @@ func TestRetryConfig_NextByTable(t *testing.T) {
 		{"nobody left", state(func(s *dispatch.RetryState) { s.Untried, s.UntriedEjected, s.Again = false, false, false }), failure, true, dispatch.NobodyLeft, false},
 		{"too busy", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.25 }), overloaded, true, dispatch.Paid, true},
 		{"too busy, as many", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.26 }), overloaded, true, dispatch.FleetOverloaded, false},
+		{"silent, as many", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.26 }), silent, true, dispatch.FleetOverloaded, false},
 		{"failed while many are busy", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.9 }), failure, true, dispatch.Paid, true},
 		{"a trial failed", state(func(s *dispatch.RetryState) { s.Sent, s.Trial = 3, true }), failure, true, dispatch.TrialFailed, true},
 		{"a trial failed, not repeatable", state(func(s *dispatch.RetryState) { s.Trial = true }), failure, false, dispatch.NotRepeatable, false},

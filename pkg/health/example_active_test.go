@@ -32,21 +32,19 @@ func ExampleActiveHealth() {
 
 	// Output:
 	// 12:00:00 unknown eligible
+	// 12:00:00 healthy eligible
 	// 12:00:10 healthy eligible
-	// 12:00:20 healthy eligible
-	// 12:00:30 unhealthy unhealthy
+	// 12:00:20 unhealthy unhealthy
 	// next in 1s
 }
 
-func ExampleRunner() {
+func ExampleProber() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	active, _ := health.NewActiveHealth(health.ActiveHealthConfig{Interval: time.Millisecond})
-	probe := func(context.Context) error { return errors.New("the disk is full") }
-	runner, err := health.NewRunner(health.RunnerConfig{
-		Health: active, Probe: probe, Timeout: 2 * time.Second,
-		Observe: func(r health.Report) {
-			fmt.Println(r.Finding, r.Err, r.State.Condition)
+	prober, err := health.NewProber(health.ProberConfig{
+		Schedule: health.ProbeScheduleConfig{Health: health.ActiveHealthConfig{Interval: 10 * time.Second}},
+		Observe: func(r health.ProbeReport) {
+			fmt.Println("member", r.Member, r.Result, r.Err, r.State.Condition)
 			if r.State.Condition == health.Unhealthy {
 				cancel()
 			}
@@ -56,11 +54,16 @@ func ExampleRunner() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(runner.Run(ctx))
+	refused := errors.New("connection refused")
+	if err := prober.Add(7, func(context.Context) error { return refused }); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(prober.Run(ctx))
 
 	// Output:
-	// unhealthy the disk is full unknown
-	// unhealthy the disk is full unknown
-	// unhealthy the disk is full unhealthy
+	// member 7 failed connection refused unknown
+	// member 7 failed connection refused unknown
+	// member 7 failed connection refused unhealthy
 	// context canceled
 }

@@ -25,8 +25,8 @@ func BenchmarkFlip(b *testing.B) {
 				}
 				b.ReportAllocs()
 				for turn := 0; b.Loop(); turn++ {
-					s := samples[turn%n]
-					if turn/n%2 == 0 {
+					s := samples[turn/2%n]
+					if turn%2 == 0 {
 						s.Status = poise.Unavailable
 					}
 					var err error
@@ -34,6 +34,48 @@ func BenchmarkFlip(b *testing.B) {
 						b.Fatal(err)
 					}
 					if _, err = p.Prepare(v); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkJoinAndLeave is what a candidate more, and then one less, costs the tables
+// of 10,000: a View and a Picker each.
+func BenchmarkJoinAndLeave(b *testing.B) {
+	const n = 10_000
+	for _, name := range []string{"RingHash", "Maglev"} {
+		for _, change := range []string{"join", "leave", "weight"} {
+			b.Run(fmt.Sprintf("policy=%s/n=%d/change=%s", name, n, change), func(b *testing.B) {
+				samples := weighted(b, backends(n+1), 2)
+				samples[n].Weight = weightOf(b, 2)
+				few, all := viewOf(b, samples[:n]), viewOf(b, samples)
+				heavier, err := few.With(poise.Sample{ID: samples[7].ID, Weight: weightOf(b, 4)})
+				if err != nil {
+					b.Fatal(err)
+				}
+				// What is not measured brings the policy back to where it began.
+				from, to := few, all
+				switch change {
+				case "leave":
+					from, to = all, few
+				case "weight":
+					to = heavier
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					b.StopTimer()
+					var p poise.Policy = new(policy.Maglev)
+					if name == "RingHash" {
+						p = newRingHash(b, policy.RingHashConfig{PointsPerWeight: 100})
+					}
+					if _, err := p.Prepare(from); err != nil {
+						b.Fatal(err)
+					}
+					b.StartTimer()
+					if _, err := p.Prepare(to); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -229,6 +229,7 @@ func dispatchMapping(fault string) replay.Mapping[*loop] {
 		Hidden: []replay.Exempt{
 			{Name: "visits", Why: "in which order members were tried shows in whom an attempt goes back to"},
 			{Name: "spent", Why: "who is not tried again shows in whom an attempt goes back to, and in Next"},
+			{Name: "paid", Why: "a retry that was paid shows in what is saved"},
 			{Name: "sent", Why: "how often a call was sent shows in Next"},
 		},
 	}

@@ -35,6 +35,7 @@ VARIABLES used,     \* per member: slots taken
           removed,  \* members that Update took away
           released, \* per member: how often its value was released
           saved,    \* retries in the budget
+          paid,     \* per caller: the attempt that is to come was paid from it
           others,   \* per member: calls of somebody else that it holds
           budget,   \* what is left of Calls, Reports and Others
           phase,    \* per caller: idle, ready for an attempt, held, answered or over
@@ -47,7 +48,7 @@ VARIABLES used,     \* per member: slots taken
           last      \* the last step: operation, who, arguments, result
 
 world == <<used, out, removed, released, others>>
-self == <<safe, visits, spent, sent, to, result>>
+self == <<paid, safe, visits, spent, sent, to, result>>
 vars == <<world, saved, budget, phase, self, last>>
 
 Outcomes == {"success", "failure", "overloaded", "unreachable", "cancelled"}
@@ -57,6 +58,7 @@ TypeOK == /\ {used, others} \subseteq [Members -> 0..(2 * Cardinality(Callers) +
           /\ {out, removed} \subseteq SUBSET Members
           /\ released \in [Members -> 0..2]
           /\ saved \in 0..Burst
+          /\ paid \in [Callers -> BOOLEAN]
           /\ phase \in [Callers -> {"idle", "ready", "held", "answered", "over"}]
           /\ visits \in [Callers -> UNION {[1..n -> Members] : n \in 0..N}]
           /\ spent \in [Callers -> SUBSET Members]
@@ -70,6 +72,7 @@ Init == /\ used = [m \in Members |-> 0]
         /\ out = {} /\ removed = {}
         /\ released = [m \in Members |-> 0]
         /\ saved = Burst
+        /\ paid = [c \in Callers |-> FALSE]
         /\ others = [m \in Members |-> 0]
         /\ budget = [calls |-> Calls, reports |-> Reports, others |-> Others]
         /\ phase = [c \in Callers |-> "idle"]
@@ -101,6 +104,7 @@ Without(s, m) == SelectSeq(s, LAMBDA x : x # m)
 \* The call is over and leaves nothing behind.
 Finish(c) == /\ phase' = [phase EXCEPT ![c] = "idle"]
              /\ safe' = [safe EXCEPT ![c] = FALSE]
+             /\ paid' = [paid EXCEPT ![c] = FALSE]
              /\ visits' = [visits EXCEPT ![c] = <<>>]
              /\ spent' = [spent EXCEPT ![c] = {}]
              /\ sent' = [sent EXCEPT ![c] = 0]
@@ -114,7 +118,7 @@ Begin(c, s) == /\ phase[c] = "idle"
                /\ phase' = [phase EXCEPT ![c] = "ready"]
                /\ safe' = [safe EXCEPT ![c] = s]
                /\ Say("Begin", c, IF s THEN 1 ELSE 0, "")
-               /\ UNCHANGED <<world, saved, visits, spent, sent, to, result>>
+               /\ UNCHANGED <<world, saved, paid, visits, spent, sent, to, result>>
 
 \* An attempt is admitted at a member.
 Admit(c, m, op, wish, how) ==
@@ -124,6 +128,7 @@ Admit(c, m, op, wish, how) ==
   /\ to' = [to EXCEPT ![c] = m]
   /\ result' = [result EXCEPT ![c] = ""]
   /\ Say(op, c, wish, how)
+  /\ paid' = [paid EXCEPT ![c] = FALSE]
   /\ UNCHANGED <<out, removed, others, released, saved, budget, safe, spent, sent>>
 
 \* Whether an attempt is turned away although somebody has room.
@@ -155,8 +160,9 @@ AcquireRefused(c, wish) ==
   /\ phase[c] = "ready"
   /\ (First(c) = {} /\ Back(c) = {}) \/ Hasty(c, wish)
   /\ Finish(c)
+  /\ saved' = IF paid[c] /\ Bug # "KeepsTheRetry" THEN saved + 1 ELSE saved
   /\ Say("AcquireRefused", c, wish, Why(c))
-  /\ UNCHANGED <<world, saved, budget>>
+  /\ UNCHANGED <<world, budget>>
 
 \* The slot of a call comes back. The value of a removed member is released with the last one.
 GivesBack(m) == /\ used' = [used EXCEPT ![m] = @ - 1]
@@ -174,7 +180,7 @@ Answered(c, o) == /\ phase[c] = "held"
                   /\ Say("Answered", c, o, "true")
                   /\ result' = [result EXCEPT ![c] = o]
                   /\ IF Bug = "EndsAtTheAnswer" THEN used' = [used EXCEPT ![to[c]] = @ - 1] ELSE UNCHANGED used
-                  /\ UNCHANGED <<out, removed, others, released, saved, budget, safe, visits, spent, sent, to>>
+                  /\ UNCHANGED <<out, removed, others, released, saved, budget, paid, safe, visits, spent, sent, to>>
 
 \* Go: (*Call).End, of an attempt that was not judged before.
 End(c, o) == /\ phase[c] = "held"
@@ -182,7 +188,7 @@ End(c, o) == /\ phase[c] = "held"
              /\ IF Bug = "LeaksTheUnreachable" /\ o = "unreachable" THEN UNCHANGED <<used, released>> ELSE GivesBack(to[c])
              /\ Judge(c, o, FALSE)
              /\ Say("End", c, o, "true")
-             /\ UNCHANGED <<out, removed, others, saved, budget, safe, visits, to>>
+             /\ UNCHANGED <<out, removed, others, saved, budget, paid, safe, visits, to>>
 
 \* Go: (*Call).End, of an attempt whose answer has begun: it is judged already.
 EndAnswered(c) == /\ phase[c] = "answered"
@@ -190,7 +196,7 @@ EndAnswered(c) == /\ phase[c] = "answered"
                   /\ GivesBack(to[c])
                   /\ Judge(c, result[c], TRUE)
                   /\ Say("EndAnswered", c, "", "true")
-                  /\ UNCHANGED <<out, removed, others, saved, budget, safe, visits, to>>
+                  /\ UNCHANGED <<out, removed, others, saved, budget, paid, safe, visits, to>>
 
 \* Go: (*Call).End, of an attempt that has ended.
 EndAgain(c) == /\ phase[c] = "over"
@@ -223,7 +229,8 @@ NextRepeats(c) ==
   /\ saved' = IF saved > 0 /\ (Step(c) = "paid" \/ Bug = "PaysForTheUnsent") THEN saved - 1 ELSE saved
   /\ phase' = [phase EXCEPT ![c] = "ready"]
   /\ Say("NextRepeats", c, "", Step(c))
-  /\ UNCHANGED <<world, budget, self>>
+  /\ paid' = [paid EXCEPT ![c] = saved' < saved]
+  /\ UNCHANGED <<world, budget, safe, visits, spent, sent, to, result>>
 
 \* Go: (*Loop).Next, that ends the call.
 NextStops(c) ==
@@ -348,6 +355,10 @@ SentAtMost == \A c \in Callers : sent[c] <= Attempts
 PaysForWhatWasSent ==
   [][\A c \in Callers : last'.op = "NextRepeats" /\ last'.by = c =>
        saved' = IF last'.res = "paid" THEN saved - 1 ELSE saved]_vars
+
+\* Claim: A retry for which nobody is found is given back to the budget.
+UnusedRetriesComeBack ==
+  [][\A c \in Callers : last'.op = "AcquireRefused" /\ last'.by = c => saved' = IF paid[c] THEN saved + 1 ELSE saved]_vars
 
 \* Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
 EndsOnce == [][last'.op = "EndAgain" => UNCHANGED used]_vars
