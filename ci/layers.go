@@ -77,6 +77,11 @@ var layers = []layer{
 		notShown: "Larger bounds, and what a specification leaves out.",
 	},
 	{
+		name: "sim", target: "sim", limit: 15 * time.Minute, owns: []string{"sim"}, run: sim,
+		shows:    "In virtual time the shipped loop keeps every bound of the scenarios, and of random ones, with seeds that it was not tuned on; planted faults are noticed.",
+		notShown: "Worlds that no scenario describes, and what real connections, schedulers and clocks add.",
+	},
+	{
 		name: "bench", target: "bench", limit: 10 * time.Minute, run: bench,
 		shows:    "The benchmarks run; allocation budgets and ratios within this run hold.",
 		notShown: "Speed elsewhere: times belong to this machine at this moment, so they are shown and fail nothing.",

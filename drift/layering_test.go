@@ -52,7 +52,7 @@ import (
 	poise "example.com/m/pkg"
 	"example.com/m/pkg/observe"
 	"example.com/m/pkg/policy"
-	"net/http"
+	"context"
 )
 -- models/explore/explore.go --
 package explore

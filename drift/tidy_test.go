@@ -151,6 +151,6 @@ func overIt() {
 ` + strings.Repeat("\tprintln()\n", functionLimit-1) + `}
 ` + strings.Repeat("var _ = 0\n", policyFileLimit-2*functionLimit-1) + `
 `, []string{fmt.Sprintf("pkg/policy/long.go:%d overIt has 51 lines of code, more than 50", 2+3+2*(functionLimit-2)+2),
-			"pkg/policy/long.go:1 the file has 151 lines of code, more than 150"}},
+			"pkg/policy/long.go:1 the file has 301 lines of code, more than 300"}},
 	})
 }

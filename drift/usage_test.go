@@ -30,7 +30,7 @@ package poise
 // Explorable.
 
 import "fmt"
--- pkg/dispatch/dispatch.go --
+-- pkg/dispatch/balancer.go --
 package dispatch
 
 import "time"
@@ -103,10 +103,10 @@ import "time"
 func TestA(t *testing.T) { time.Sleep(1) }
 `, []string{"fuzz/a_test.go:5 a test sleeps"}},
 		{"an explorable file with everything that no explorer schedules", `
--- pkg/dispatch/slots.go --
+-- pkg/poisehttp/slots.go --
 // Explorable.
 
-package dispatch
+package poisehttp
 
 import (
 	"sync"
@@ -130,9 +130,9 @@ func (s *Slots) run() {
 	time.NewTimer(1)
 }
 `, []string{
-			"pkg/dispatch/slots.go:13 a channel type", "pkg/dispatch/slots.go:14 sync.Pool", "pkg/dispatch/slots.go:15 syncx.Map",
-			"pkg/dispatch/slots.go:19 a send", "pkg/dispatch/slots.go:20 a receive", "pkg/dispatch/slots.go:21 a select",
-			"pkg/dispatch/slots.go:22 a go statement", "pkg/dispatch/slots.go:23 time.After", "pkg/dispatch/slots.go:24 time.NewTimer",
+			"pkg/poisehttp/slots.go:13 a channel type", "pkg/poisehttp/slots.go:14 sync.Pool", "pkg/poisehttp/slots.go:15 syncx.Map",
+			"pkg/poisehttp/slots.go:19 a send", "pkg/poisehttp/slots.go:20 a receive", "pkg/poisehttp/slots.go:21 a select",
+			"pkg/poisehttp/slots.go:22 a go statement", "pkg/poisehttp/slots.go:23 time.After", "pkg/poisehttp/slots.go:24 time.NewTimer",
 		}},
 		{"a mark that stands too low to be seen", `
 -- pkg/more.go --

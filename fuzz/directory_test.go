@@ -27,7 +27,7 @@ func FuzzDirectory(f *testing.F) {
 	f.Add(false, []byte{0, 0, 16, 0, 3, 0, 19, 0, 4, 0, 0, 64})
 	f.Fuzz(func(t *testing.T, atOnce bool, script []byte) {
 		type claim struct{ source, id string }
-		d, err := discovery.New(discovery.Config[int]{Equal: func(a, b int) bool { return a == b }, AtOnce: atOnce})
+		d, err := discovery.New(discovery.Config[int]{Equal: func(a, b int) bool { return a == b }, RemoveImmediately: atOnce})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func FuzzDirectory(f *testing.F) {
 						next[claim{source, id}] = true
 					}
 				}
-				var applied []discovery.Applied
+				var applied []discovery.ChangeResult
 				if applied, err = s.Apply(changes...); err == nil {
 					for _, a := range applied {
 						changed = changed || a.Effect.Changed()
@@ -91,7 +91,7 @@ func FuzzDirectory(f *testing.F) {
 				}
 			case 4:
 				id, work := identity()
-				var a discovery.Applied
+				var a discovery.ChangeResult
 				a, err = d.FinishDrain(id, uint64(work))
 				changed = a.Effect.Changed()
 				if m, ok := before.Lookup(id); changed != (ok && m.Draining && work == 0) || (err != nil) == ok {
@@ -111,7 +111,7 @@ func FuzzDirectory(f *testing.F) {
 				for id := range named {
 					next[claim{source, id}] = true
 				}
-				var tally discovery.Tally
+				var tally discovery.ListResult
 				tally, err = s.Reconcile(list)
 				changed = tally.Changed()
 				if errors.Is(err, discovery.ErrDuplicate) != twice {

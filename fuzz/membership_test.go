@@ -13,6 +13,8 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
@@ -76,7 +78,7 @@ type membershipWorld struct {
 	t    *testing.T
 	d    *discovery.Directory[int]
 	s    *discovery.Session[int]
-	b    *poisehttp.Balancer
+	b    *poisehttp.Transport
 	held []*http.Response
 
 	mu sync.Mutex
@@ -95,7 +97,7 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 		t.Fatal(err)
 	}
 	w.restart()
-	members, err := poisehttp.NewMembership(poisehttp.MembershipConfig[int]{
+	members, err := dispatch.DirectorySource(dispatch.DirectoryConfig[int, poisehttp.Endpoint]{
 		Directory: w.d,
 		Connect: func(m discovery.Member[int]) (poisehttp.Endpoint, error) {
 			w.mu.Lock()
@@ -116,7 +118,7 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 		t.Fatal(err)
 	}
 	w.b, err = poisehttp.New(poisehttp.Config{
-		Policy: new(policy.RoundRobin), Membership: members, Quarantine: poisehttp.QuarantineConfig{Off: true},
+		Loop: dispatch.LoopConfig{Policy: new(policy.RoundRobin), Passive: health.PassiveHealthConfig{Off: true}}, Source: members,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ var shared = subject{
 		for i := range sessions {
 			sessions[i] = newSession(t, d, fmt.Sprint(i))
 		}
-		answer := func(a discovery.Applied, err error) any {
+		answer := func(a discovery.ChangeResult, err error) any {
 			if errors.Is(err, discovery.ErrUnknown) {
 				return seq.Applied{Effect: "unknown"}
 			} else if err != nil {

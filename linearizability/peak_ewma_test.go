@@ -99,6 +99,9 @@ var peakLoad = subject{
 					}
 					return int(load)
 				})
+			case calls[id] != nil && pick%4 == 0: // a second time, it changes nothing
+				s := seq.Sample{Call: id, Took: at - began[id], At: at}
+				c.Call("Answered", s, func() any { return calls[id].Answered(poise.Success, instant(at)) })
 			case calls[id] != nil:
 				s := seq.Sample{Call: id, Took: at - began[id], At: at}
 				c.Call("Done", s, func() any { return calls[id].Done(poise.Success, instant(at)) })
@@ -116,8 +119,14 @@ var peakLoad = subject{
 	good: serial(
 		call("Load", 1, 1<<20), call("Start", 0, true), call("Load", 2, 1<<21), call("Start", 1, true), call("Load", 3, 3<<20),
 		call("Done", seq.Sample{Call: 0, Took: 1 << 22, At: 4}, true), call("Load", 4, 1<<23), call("Load", 5, 1<<22+1<<20),
-		call("Done", seq.Sample{Call: 1, Took: 1 << 10, At: 5}, true), call("Load", 5, 1<<21+1<<9)),
+		call("Done", seq.Sample{Call: 1, Took: 1 << 10, At: 5}, true), call("Load", 5, 1<<21+1<<9),
+		call("Start", 2, true), call("Answered", seq.Sample{Call: 2, Took: 1 << 23, At: 6}, true),
+		call("Answered", seq.Sample{Call: 2, Took: 1 << 25, At: 6}, false),
+		call("Done", seq.Sample{Call: 2, Took: 1 << 24, At: 7}, true), call("Load", 7, 1<<22+1<<19)),
 	mutants: []mutant{
+		without("an answer is no sample", 11),
+		returns("an answer begins twice", 12, true),
+		returns("an end is a sample after an answer", 14, 1<<24),
 		without("a start is lost", 3),
 		without("an end is lost", 5),
 		returns("the calls and not the latency", 6, 1<<21),

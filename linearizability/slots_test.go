@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -21,11 +21,11 @@ func endpointOf(op seq.Op) int        { return op.Arg.(int) / 16 }
 var slots = subject{
 	spec: seq.Each(seq.Slots(2), endpointOf),
 	fresh: func(testing.TB) func(*Caller, int, int) {
-		var of [endpoints]*poisehttp.Slots
+		var of [endpoints]*dispatch.Slots
 		for i := range of {
-			of[i] = poisehttp.NewSlots(2, nil)
+			of[i] = dispatch.NewSlots(2, nil)
 		}
-		var taken [endpoints * 16]*poisehttp.Slot // one caller's each
+		var taken [endpoints * 16]*dispatch.Slot // one caller's each
 		var held [endpoints * 16]bool
 		return func(c *Caller, step, pick int) {
 			endpoint := pick % endpoints
@@ -72,7 +72,7 @@ func admission(err error) any {
 	switch {
 	case err == nil:
 		return seq.Admitted
-	case errors.Is(err, poisehttp.ErrDraining):
+	case errors.Is(err, dispatch.ErrDraining):
 		return seq.Draining
 	case errors.Is(err, poise.ErrAtCapacity):
 		return seq.Full

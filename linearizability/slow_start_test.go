@@ -2,28 +2,49 @@ package linearizability
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/policy"
+	"github.com/copyleftdev/poise-go/pkg/transform"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
-// thousandths packs the weights that a SlowStart gives to three candidates, some
-// of which are eligible.
-func thousandths(s *policy.SlowStart, arg int) int {
-	candidates := make([]poise.Candidate, 3)
-	for i := range candidates {
-		c := candidate{ID: fmt.Sprint(i)}
+// ramp is a SlowStart and the Chain it belongs to, which one caller at a time runs.
+type ramp struct {
+	*transform.SlowStart
+	mu    sync.Mutex
+	chain *transform.Chain
+}
+
+// apply packs the weights that the SlowStart gives to three members, some of which
+// are eligible, in thousandths.
+func (r *ramp) apply(arg int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	samples := make([]poise.Sample, 3)
+	for i := range samples {
+		samples[i].ID = fmt.Sprint(i)
 		if arg>>i&1 == 0 {
-			c.Status = poise.Unavailable
+			samples[i].Status = poise.Unavailable
 		}
-		candidates[i] = c
 	}
-	weights := 0
-	for i, c := range s.Apply(candidates, instant(arg>>3)) {
-		weights |= int(c.Sample().Weight.Value()) << (10 * i)
+	err := r.chain.Reset(samples)
+	if err == nil {
+		_, err = r.chain.Run(instant(arg >> 3))
+	}
+	if err != nil {
+		panic(err)
+	}
+	weights, factor := 0, 1
+	for _, s := range r.chain.Samples() {
+		if s.Weight.Value() > 1 {
+			factor = 1000 // somebody warms up, and all weights are multiplied
+		}
+	}
+	for i, s := range r.chain.Samples() {
+		weights |= int(s.Weight.Value()) * 1000 / factor << (10 * i)
 	}
 	return weights
 }
@@ -38,14 +59,19 @@ func applied(at, set int) int { return at<<3 | set }
 var slowStart = subject{
 	spec: seq.Warming(),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		s, err := policy.NewSlowStart(policy.SlowStartConfig{Window: 1000})
+		s, err := transform.NewSlowStart(transform.SlowStartConfig{Window: 1000, Refresh: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
+		chain, err := transform.NewChain(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &ramp{SlowStart: s, chain: chain}
 		var clock atomic.Int64
 		return func(c *Caller, _, pick int) {
 			if pick%8 == 7 {
-				c.Call("Warming", nil, func() any { return s.Warming() })
+				c.Call("Warming", nil, func() any { return r.Warming() })
 				return
 			}
 			set := 7 // mostly all, so that they come to their weight
@@ -53,7 +79,7 @@ var slowStart = subject{
 				set = pick >> 5
 			}
 			arg := applied(int(clock.Add(20)), set)
-			c.Call("Apply", arg, func() any { return thousandths(s, arg) })
+			c.Call("Apply", arg, func() any { return r.apply(arg) })
 		}
 	},
 	good: serial(
@@ -71,7 +97,7 @@ var slowStart = subject{
 	},
 }
 
-// Claim: A candidate that becomes eligible again starts anew, and so does another incarnation.
-// Claim: Candidates that become eligible when nobody who was eligible before still is have their full weight at once.
+// Claim: A member that becomes eligible again starts anew, and so does another incarnation.
+// Claim: Members that become eligible when nobody who was eligible before still is have their full weight at once.
 func TestSlowStart_Linearizable(t *testing.T)     { allowed(t, slowStart) }
 func TestSlowStart_Linearizable_Law(t *testing.T) { law(t, slowStart) }

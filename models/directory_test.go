@@ -306,7 +306,7 @@ func newMembership() membership {
 	return realMembership{d, [2]*discovery.Session[int]{newSession(d, "0"), newSession(d, "1")}}
 }
 
-func applied(a discovery.Applied, err error) seq.Applied {
+func applied(a discovery.ChangeResult, err error) seq.Applied {
 	if errors.Is(err, discovery.ErrUnknown) {
 		return seq.Applied{Effect: "unknown"}
 	}

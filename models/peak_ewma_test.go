@@ -227,6 +227,81 @@ func TestPeakEWMA_NoLoadMissesBothTheCallAndItsLatency(t *testing.T) {
 	})
 }
 
+// answeredCall is a call whose answer begins while somebody ends it: after 10 or 20,
+// each a success. Whichever is first is the sample.
+type answeredCall interface {
+	answered() bool
+	done() bool
+	state() string
+}
+
+type realAnswered struct{ *realCall }
+
+func (c realAnswered) answered() bool { return c.call.Answered(poise.Success, peakZero.Add(10)) }
+func (c realAnswered) done() bool     { return c.call.Done(poise.Success, peakZero.Add(20)) }
+func (c realAnswered) state() string {
+	return fmt.Sprint(c.InFlight().Current(), " in flight, ", c.PeakEWMA.Estimate(peakZero.Add(20)).Nanoseconds())
+}
+
+// buggyAnswered keeps two marks where a TimedLease has one.
+type buggyAnswered struct {
+	began, ended explore.Uint32
+	cost         explore.Uint64
+}
+
+func (c *buggyAnswered) answered() bool {
+	if c.ended.Load() != 0 || !c.began.CompareAndSwap(0, 1) {
+		return false
+	}
+	c.cost.Store(10)
+	return true
+}
+
+func (c *buggyAnswered) done() bool {
+	sampled := c.began.Load() != 0
+	if !c.ended.CompareAndSwap(0, 1) {
+		return false
+	}
+	if !sampled {
+		c.cost.Store(20)
+	}
+	return true
+}
+
+func (c *buggyAnswered) state() string { return fmt.Sprint("0 in flight, ", c.cost.Load()) }
+
+// Claim: The first Answered before Done takes the sample and returns true; every other one returns false and changes nothing.
+func TestTimedLease_IsSampledOnce(t *testing.T) {
+	explore.Check(t, explore.Model[answeredCall]{
+		Name:     "TimedLease: an answer that begins and two ends",
+		NotShown: "Outcomes other than Success.",
+		New:      func() answeredCall { return realAnswered{newRealCall().(*realCall)} },
+		Tasks: []explore.Task[answeredCall]{
+			{Name: "answer", Body: func(c answeredCall, h *explore.T) { h.Call("Answered", nil, func() any { return c.answered() }) }},
+			{Name: "end", Body: func(c answeredCall, h *explore.T) { h.Call("Done", nil, func() any { return c.done() }) }},
+			{Name: "end too", Body: func(c answeredCall, h *explore.T) { h.Call("Done", nil, func() any { return c.done() }) }},
+		},
+		Final: func(c answeredCall, r *explore.Run) error {
+			first, ends := r.Results(0)[0] == true, 0
+			for _, task := range []int{1, 2} {
+				if r.Results(task)[0] == true {
+					ends++
+				}
+			}
+			want := "0 in flight, 20"
+			if first { // 10 at 10, and half of the way to 1 in each unit
+				want = "0 in flight, 1"
+			}
+			if got := c.state(); ends != 1 || got != want {
+				return fmt.Errorf("the answer began first: %t; %d ends; %s", first, ends, got)
+			}
+			return nil
+		},
+		Outcome: results[answeredCall],
+		Bugs:    []explore.Bug[answeredCall]{bug("two marks", "final", func() answeredCall { return new(buggyAnswered) })},
+	})
+}
+
 func TestPeakEWMA_SamplesAreOrdered(t *testing.T) {
 	explore.Check(t, explore.Model[sampled]{
 		Name:     "PeakEWMA: two writers and a reading afterwards",

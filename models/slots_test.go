@@ -9,7 +9,7 @@ import (
 
 	"github.com/copyleftdev/poise-go/models/explore"
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
@@ -23,7 +23,7 @@ type endpoint struct {
 	ends    explore.Int64 // how often a result of that call was reported
 }
 
-// admission is a poisehttp.Slots, or a twin of it with a planted bug.
+// admission is a dispatch.Slots, or a twin of it with a planted bug.
 type admission interface {
 	begin() (release func() bool, a seq.Admission)
 	remove()
@@ -31,14 +31,14 @@ type admission interface {
 	inFlight() uint64
 }
 
-type realAdmission struct{ *poisehttp.Slots }
+type realAdmission struct{ *dispatch.Slots }
 
 func (s realAdmission) begin() (release func() bool, a seq.Admission) {
 	slot, err := s.Begin()
 	switch {
 	case err == nil:
 		return (&slot).Release, seq.Admitted
-	case errors.Is(err, poisehttp.ErrDraining):
+	case errors.Is(err, dispatch.ErrDraining):
 		return nil, seq.Draining
 	case errors.Is(err, poise.ErrAtCapacity):
 		return nil, seq.Full
@@ -127,7 +127,7 @@ func (s *buggyAdmission) inFlight() uint64 { return uint64(s.held.Load()) }
 func withSlots(limit uint64, held bool) func() *endpoint {
 	return func() *endpoint {
 		e := new(endpoint)
-		e.admission = realAdmission{poisehttp.NewSlots(limit, func() { e.idle.Add(1) })}
+		e.admission = realAdmission{dispatch.NewSlots(limit, func() { e.idle.Add(1) })}
 		return e.hold(held)
 	}
 }

@@ -73,3 +73,38 @@ func (s *Sample) reason() Reason {
 	}
 	return s.Excluded
 }
+
+// check checks a sample by itself.
+func (s *Sample) check() *FieldError {
+	switch {
+	case s.ID == "":
+		return &FieldError{Field: "ID", Value: s.ID, Err: ErrEmptyIdentity}
+	case s.Status > Unavailable:
+		return &FieldError{Field: "Status", Value: s.Status, Err: ErrInvalidStatus}
+	case s.Excluded >= reasons:
+		return &FieldError{Field: "Excluded", Value: s.Excluded, Err: ErrInvalidReason}
+	}
+	return nil
+}
+
+// same reports whether two samples agree, for certain. Of load trackers it compares
+// only those of this package: others need not be comparable.
+func (s *Sample) same(other *Sample) bool {
+	a, b := *s, *other
+	a.Load, b.Load = nil, nil
+	return a == b && sameTracker(s.Load, other.Load)
+}
+
+func sameTracker(a, b LoadTracker) bool {
+	switch of := a.(type) {
+	case nil:
+		return b == nil
+	case *InFlight:
+		other, ok := b.(*InFlight)
+		return ok && of == other
+	case *PeakEWMA:
+		other, ok := b.(*PeakEWMA)
+		return ok && of == other
+	}
+	return false
+}

@@ -2,7 +2,10 @@ package poise
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Rule is the rule of a policy that decided a pick. It is a fixed enumeration, so
@@ -179,7 +182,7 @@ func (d Decision) String() string {
 	if d.Spilled {
 		fmt.Fprintf(&b, "\n  the key belongs to %s", d.name(d.Owner))
 	}
-	for i := range d.View.samples {
+	for i := range d.View.Len() {
 		if reason := d.View.Reason(i); reason != NotExcluded {
 			fmt.Fprintf(&b, "\n  left out %s: %s", d.name(i), reason)
 		}
@@ -191,6 +194,10 @@ func (d Decision) name(index int) string {
 	s, err := d.View.Sample(index)
 	if err != nil {
 		return "?"
+	}
+	// An identity with a line break could pass itself off as another line.
+	if strings.ContainsFunc(s.ID, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return strconv.Quote(s.ID)
 	}
 	return s.ID
 }

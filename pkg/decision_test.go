@@ -65,3 +65,20 @@ func TestDecision_OfAFailureSaysWhy(t *testing.T) {
 		t.Errorf("it reads\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Cases: B114.
+func TestDecision_AndErrorsQuoteIdentitiesThatCouldPassForMore(t *testing.T) {
+	v := view(t,
+		poise.Sample{ID: "a\n  left out b: draining", Status: poise.Draining, Load: &meter{err: errors.New("lost")}},
+		poise.Sample{ID: "b\x1b[2J\xff"}, poise.Sample{ID: "grün"},
+	)
+	for chosen, want := range []string{`"a\n  left out b: draining"`, `"b\x1b[2J\xff"`, "grün"} {
+		text := poise.Decision{View: v, Policy: "mine", Rule: poise.RuleDraw, Chosen: chosen}.String()
+		if lines := strings.Split(text, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "mine chose "+want+":") {
+			t.Errorf("it reads %q", text)
+		}
+	}
+	if _, err := v.Load(0, start); err == nil || strings.ContainsRune(err.Error(), '\n') {
+		t.Errorf("the error reads %q", err)
+	}
+}

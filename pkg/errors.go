@@ -37,8 +37,9 @@ var (
 	ErrForeignSelection = errors.New("poise: selection of another view")
 	// ErrNotEligible means the candidate is not eligible in this View or scope.
 	ErrNotEligible = errors.New("poise: candidate is not eligible")
-	// ErrOutOfRange means there is no candidate of that index.
-	ErrOutOfRange = errors.New("poise: index out of range")
+	// ErrOutOfRange means there is no candidate of that index, or, inside a FieldError,
+	// a value outside of its range; then a RangeError says which range.
+	ErrOutOfRange = errors.New("poise: out of range")
 )
 
 // Errors of bad input. They arrive inside a FieldError, which names the field and
@@ -56,6 +57,8 @@ var (
 	ErrInvalidStatus = errors.New("poise: unknown status")
 	// ErrInvalidReason means a Reason outside its enumeration.
 	ErrInvalidReason = errors.New("poise: unknown reason")
+	// ErrUnknownWord means a text, or a number, that an enumeration does not have.
+	ErrUnknownWord = errors.New("poise: not one of the known values")
 	// ErrNilTracker means a load-aware policy met a candidate without a load
 	// tracker.
 	ErrNilTracker = errors.New("poise: load tracker is nil")
@@ -114,6 +117,30 @@ func (e *FieldError) Error() string {
 
 // Unwrap returns the sentinel.
 func (e *FieldError) Unwrap() error { return e.Err }
+
+// RangeError is the cause of a FieldError whose value is outside of the range that
+// it states. It matches ErrOutOfRange.
+type RangeError struct {
+	// Min and Max are the least and the greatest legal value; nil where there is no
+	// such bound.
+	Min, Max any
+}
+
+// Error returns the range.
+func (e *RangeError) Error() string {
+	switch {
+	case e.Min == nil && e.Max == nil:
+		return "poise: out of range"
+	case e.Min == nil:
+		return fmt.Sprintf("poise: must be at most %v", e.Max)
+	case e.Max == nil:
+		return fmt.Sprintf("poise: must be at least %v", e.Min)
+	}
+	return fmt.Sprintf("poise: must be from %v to %v", e.Min, e.Max)
+}
+
+// Is reports whether the target is ErrOutOfRange.
+func (e *RangeError) Is(target error) bool { return target == ErrOutOfRange }
 
 // CapacityError is the ErrAtCapacity of one InFlight.
 type CapacityError struct {

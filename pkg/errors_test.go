@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
@@ -12,7 +13,7 @@ var sentinels = []error{
 	poise.ErrEmpty, poise.ErrNoEligible, poise.ErrAllTried, poise.ErrNoKey, poise.ErrLoadOverflow,
 	poise.ErrAtCapacity, poise.ErrForeignSelection, poise.ErrNotEligible, poise.ErrOutOfRange,
 	poise.ErrInvalidWeight, poise.ErrNilCandidate, poise.ErrEmptyIdentity, poise.ErrDuplicateIdentity,
-	poise.ErrInvalidStatus, poise.ErrInvalidReason, poise.ErrNilTracker, poise.ErrMixedLoad,
+	poise.ErrInvalidStatus, poise.ErrInvalidReason, poise.ErrUnknownWord, poise.ErrNilTracker, poise.ErrMixedLoad,
 	poise.ErrInconsistentTopology, poise.ErrNotAscending, poise.ErrTooMany, poise.ErrNilView, poise.ErrWeightOverflow,
 }
 
@@ -52,11 +53,27 @@ func TestFieldError_NamesFieldAndValueAndUnwraps(t *testing.T) {
 		},
 		{
 			poise.FieldError{Field: "members[1]", Value: 7, Err: poise.ErrOutOfRange},
-			`poise: index out of range: members[1] is 7`,
+			`poise: out of range: members[1] is 7`,
 		},
 		{
 			poise.FieldError{Field: "candidates[2]", Err: poise.ErrNilCandidate},
 			`poise: candidate is nil: candidates[2] is <nil>`,
+		},
+		{
+			poise.FieldError{Field: "TableSize", Value: 1, Err: &poise.RangeError{Min: 2, Max: 9}},
+			`poise: must be from 2 to 9: TableSize is 1`,
+		},
+		{
+			poise.FieldError{Field: "Initial", Value: -time.Second, Err: &poise.RangeError{Min: time.Duration(1)}},
+			`poise: must be at least 1ns: Initial is -1s`,
+		},
+		{
+			poise.FieldError{Field: "Percent", Value: 101, Err: &poise.RangeError{Max: 100}},
+			`poise: must be at most 100: Percent is 101`,
+		},
+		{
+			poise.FieldError{Field: "Percent", Value: 101, Err: &poise.RangeError{}},
+			`poise: out of range: Percent is 101`,
 		},
 	} {
 		if got := row.err.Error(); got != row.want {
@@ -65,6 +82,14 @@ func TestFieldError_NamesFieldAndValueAndUnwraps(t *testing.T) {
 		if errors.Unwrap(&row.err) != row.err.Err {
 			t.Errorf("it unwraps to %v", errors.Unwrap(&row.err))
 		}
+	}
+}
+
+func TestRangeError_MatchesErrOutOfRange(t *testing.T) {
+	err := &poise.FieldError{Field: "Percent", Value: 101, Err: &poise.RangeError{Max: 100}}
+	var bounds *poise.RangeError
+	if !errors.Is(err, poise.ErrOutOfRange) || errors.Is(err, poise.ErrTooMany) || !errors.As(err, &bounds) || bounds.Max != 100 {
+		t.Errorf("%v is not told as out of a range", err)
 	}
 }
 

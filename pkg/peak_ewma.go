@@ -23,7 +23,11 @@ type PeakEWMAConfig struct {
 	// HalfLife is the time in which half of a difference is forgotten. Positive;
 	// deliberately no default.
 	HalfLife time.Duration
-	// Limit is how many calls may be in flight; 0 is no limit.
+	// InFlight counts the calls in flight where somebody else admits them; nil: the
+	// PeakEWMA has a counter of its own, with the Limit.
+	InFlight *InFlight
+	// Limit is how many calls may be in flight; 0 is no limit. It goes with a counter
+	// of its own.
 	Limit uint64
 }
 
@@ -44,6 +48,10 @@ type PeakEWMAConfig struct {
 // spike's excess over them is left (2^-7 is 0.8 %). Everything is computed in
 // float64 nanoseconds; a load is rounded down.
 //
+// A call is told to a PeakEWMA in one of two ways. Start admits it and gives a
+// TimedLease. Or somebody else admits it, by the counter in the config, and says
+// Answered and Ended: a balancer does, so that a call is counted once.
+//
 // A PeakEWMA is made by NewPeakEWMA.
 //
 // # Contract
@@ -53,6 +61,7 @@ type PeakEWMAConfig struct {
 //   - A sample never raises the estimate above itself and what was read before it.
 //   - An idle PeakEWMA returns to the initial cost, by half of the difference in each half-life.
 //   - Only a call that succeeds is a sample.
+//   - A call whose answer begins is sampled then, and no more at its end.
 //   - The load of a PeakEWMA is the estimate times one more than the calls in flight.
 //   - A load of 2^64 or more fails with ErrLoadOverflow.
 //   - Reading a PeakEWMA neither writes nor locks, and never waits.
@@ -93,26 +102,51 @@ type peakSample struct {
 
 var _ LoadTracker = (*PeakEWMA)(nil)
 
-// NewPeakEWMA returns a PeakEWMA at its initial cost, or a [FieldError] of
-// ErrTooSmall. Its time begins at now.
+// NewPeakEWMA returns a PeakEWMA at its initial cost, or a [FieldError] of a
+// [RangeError]. Its time begins at now.
 func NewPeakEWMA(cfg PeakEWMAConfig, now time.Time) (*PeakEWMA, error) {
 	if cfg.Initial <= 0 {
-		return nil, &FieldError{Field: "Initial", Value: cfg.Initial, Err: ErrTooSmall}
+		return nil, &FieldError{Field: "Initial", Value: cfg.Initial, Err: &RangeError{Min: time.Duration(1)}}
 	}
 	if cfg.HalfLife <= 0 {
-		return nil, &FieldError{Field: "HalfLife", Value: cfg.HalfLife, Err: ErrTooSmall}
+		return nil, &FieldError{Field: "HalfLife", Value: cfg.HalfLife, Err: &RangeError{Min: time.Duration(1)}}
 	}
-	e := &PeakEWMA{cfg: cfg, inFlight: NewInFlight(cfg.Limit), zero: now}
+	if cfg.InFlight != nil && cfg.Limit != 0 {
+		return nil, &FieldError{Field: "Limit", Value: cfg.Limit, Err: &RangeError{Max: uint64(0)}}
+	}
+	e := &PeakEWMA{cfg: cfg, inFlight: cfg.InFlight, zero: now}
+	if e.inFlight == nil {
+		e.inFlight = NewInFlight(cfg.Limit)
+	}
 	e.samples[0].cost.Store(math.Float64bits(float64(cfg.Initial)))
 	return e, nil
 }
 
 // Start takes a slot for a call that begins now, or answers a [CapacityError].
 func (e *PeakEWMA) Start(now time.Time) (call TimedLease, err error) {
-	if call.lease, err = e.inFlight.Acquire(); err == nil {
+	if _, err = e.inFlight.Acquire(); err == nil { // the call gives it back
 		call.of, call.began = e, now
 	}
 	return
+}
+
+// Began says that a call was admitted. It changes nothing: the counter knows.
+func (e *PeakEWMA) Began(time.Time) {}
+
+// Answered says that the answer of a call that began at an instant begins at
+// another, and how it is judged. A Success is a sample.
+func (e *PeakEWMA) Answered(r Result, began, now time.Time) {
+	if r.Outcome == Success {
+		e.Observe(now.Sub(began), now)
+	}
+}
+
+// Ended says that a call ended. If its answer never began it is a sample, where it is
+// a Success; else Answered has said so.
+func (e *PeakEWMA) Ended(r Result, answered bool, began, now time.Time) {
+	if !answered {
+		e.Answered(r, began, now)
+	}
 }
 
 // InFlight returns the counter of the calls in flight.
@@ -201,30 +235,51 @@ func (e *PeakEWMA) left(difference, elapsed float64) float64 {
 // # Contract
 //
 //   - The first Done of a TimedLease ends the call and returns true; every later one returns false and changes nothing.
+//   - The first Answered before Done takes the sample and returns true; every other one returns false and changes nothing.
 //   - Done of the zero TimedLease returns false.
 //
 // # Cost
 //
-// A TimedLease lives in its holder's variable. Done is O(1).
+// A TimedLease lives in its holder's variable. Answered and Done are O(1).
 //
 // # Concurrency
 //
-// Several goroutines may call Done on one TimedLease; exactly one gets true.
+// Several goroutines may call Answered and Done on one TimedLease: each is one step.
 type TimedLease struct {
 	of    *PeakEWMA
 	began time.Time
-	lease Lease
+	state syncx.Uint32
 }
 
-// Done ends the call. A Success is a sample of its latency; every other outcome
-// only gives the slot back. It reports whether this call did so.
-func (l *TimedLease) Done(outcome Outcome, now time.Time) bool {
-	if !l.lease.claim() {
+// The states of a TimedLease.
+const (
+	callBegan uint32 = iota
+	callAnswered
+	callEnded
+)
+
+// Answered says that the answer begins, and how it is judged: a Success is a sample
+// of the latency so far. The slot is kept. It reports whether this call did so.
+func (l *TimedLease) Answered(outcome Outcome, now time.Time) bool {
+	if l.of == nil || !l.state.CompareAndSwap(callBegan, callAnswered) {
 		return false
 	}
-	if outcome == Success {
-		l.of.Observe(now.Sub(l.began), now)
+	l.of.Answered(Result{Outcome: outcome}, l.began, now)
+	return true
+}
+
+// Done ends the call. If its answer never began, a Success is a sample of its
+// latency; every other outcome only gives the slot back. It reports whether this
+// call did so.
+func (l *TimedLease) Done(outcome Outcome, now time.Time) bool {
+	if l.of == nil {
+		return false
 	}
+	state := l.state.Swap(callEnded)
+	if state == callEnded {
+		return false
+	}
+	l.of.Ended(Result{Outcome: outcome}, state == callAnswered, l.began, now)
 	l.of.inFlight.used.Add(^uint64(0))
 	return true
 }

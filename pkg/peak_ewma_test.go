@@ -60,10 +60,11 @@ func TestPeakEWMA_RefusesSettingsOutOfRange(t *testing.T) {
 		{poise.PeakEWMAConfig{Initial: -1, HalfLife: 1}, "Initial"},
 		{poise.PeakEWMAConfig{Initial: 1}, "HalfLife"},
 		{poise.PeakEWMAConfig{Initial: 1, HalfLife: -1}, "HalfLife"},
+		{poise.PeakEWMAConfig{Initial: 1, HalfLife: 1, InFlight: poise.NewInFlight(0), Limit: 1}, "Limit"},
 	} {
 		e, err := poise.NewPeakEWMA(row.cfg, start)
 		var field *poise.FieldError
-		if e != nil || !errors.As(err, &field) || field.Field != row.field || !errors.Is(err, poise.ErrTooSmall) {
+		if e != nil || !errors.As(err, &field) || field.Field != row.field || !errors.Is(err, poise.ErrOutOfRange) {
 			t.Errorf("%+v: error is %v", row.cfg, err)
 		}
 	}
@@ -251,6 +252,83 @@ func TestTimedLease_EndsOnce(t *testing.T) {
 	var zero poise.TimedLease
 	if zero.Done(poise.Success, start) {
 		t.Error("the zero TimedLease ended something")
+	}
+}
+
+// Claim: The first Answered before Done takes the sample and returns true; every other one returns false and changes nothing.
+// Claim: A call whose answer begins is sampled then, and no more at its end.
+func TestTimedLease_IsSampledWhenTheAnswerBegins(t *testing.T) {
+	ms := time.Millisecond
+	e := newPeak(t, ms, time.Hour)
+	call := begin(t, e, start)
+	if !call.Answered(poise.Success, after(10*ms)) || call.Answered(poise.Success, after(20*ms)) {
+		t.Error("the answer did not begin once")
+	}
+	checkEstimate(t, e, 20*ms, 10*ms)
+	if e.InFlight().Current() != 1 {
+		t.Errorf("%d in flight while the answer is read", e.InFlight().Current())
+	}
+	if !call.Done(poise.Success, after(30*ms)) || call.Done(poise.Success, after(40*ms)) {
+		t.Error("the call did not end once")
+	}
+	checkEstimate(t, e, 40*ms, 10*ms)
+	if call.Answered(poise.Success, after(50*ms)) {
+		t.Error("the answer began after the end")
+	}
+	checkEstimate(t, e, 50*ms, 10*ms)
+	if e.InFlight().Current() != 0 {
+		t.Errorf("%d in flight", e.InFlight().Current())
+	}
+
+	// An answer that is judged a failure is none of its successes later.
+	failed := begin(t, e, start)
+	if !failed.Answered(poise.Failure, after(time.Second)) || !failed.Done(poise.Success, after(time.Second)) {
+		t.Error("it did not begin to answer and end")
+	}
+	checkEstimate(t, e, 50*ms, 10*ms)
+	var zero poise.TimedLease
+	if zero.Answered(poise.Success, start) {
+		t.Error("the zero TimedLease was answered")
+	}
+}
+
+// A balancer counts a call once, in the counter that admits it, and tells the
+// PeakEWMA over it.
+func TestPeakEWMA_LivesWithTheCounterOfAnother(t *testing.T) {
+	ms := time.Millisecond
+	inFlight := poise.NewInFlight(2)
+	e, err := poise.NewPeakEWMA(poise.PeakEWMAConfig{Initial: ms, HalfLife: time.Hour, InFlight: inFlight}, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.InFlight() != inFlight {
+		t.Fatal("it has a counter of its own")
+	}
+	lease, err := inFlight.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Began(start)
+	if load, err := e.Load(start); load != uint64(2*ms) || err != nil {
+		t.Errorf("with one call the load is %d, %v", load, err)
+	}
+	for _, r := range []poise.Result{{Outcome: poise.Failure}, {Outcome: poise.Overloaded}, {Outcome: poise.Cancelled}} {
+		e.Answered(r, start, after(time.Second))
+		e.Ended(r, false, start, after(time.Second))
+		e.Ended(poise.Result{}, true, start, after(time.Second))
+	}
+	checkEstimate(t, e, 0, ms)
+	e.Answered(poise.Result{}, start, after(5*ms))
+	checkEstimate(t, e, 5*ms, 5*ms)
+	e.Ended(poise.Result{}, false, start, after(9*ms))
+	checkEstimate(t, e, 9*ms, 9*ms)
+	lease.Release()
+	if load, err := e.Load(after(9 * ms)); load != uint64(9*ms) || err != nil {
+		t.Errorf("idle the load is %d, %v", load, err)
+	}
+	call := begin(t, e, start)
+	if inFlight.Current() != 1 || !call.Done(poise.Cancelled, start) || inFlight.Current() != 0 {
+		t.Error("a call of its own is not counted there")
 	}
 }
 

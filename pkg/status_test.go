@@ -35,7 +35,7 @@ func TestEnumerations_HaveDistinctNamesAndOneForTheUnknown(t *testing.T) {
 	requireNames[poise.Status](t, 3, "unknown status")
 	requireNames[poise.Reason](t, 10, "unknown reason")
 	requireNames[poise.Rule](t, 18, "unknown rule")
-	requireNames[poise.Outcome](t, 4, "unknown outcome")
+	requireNames[poise.Outcome](t, 7, "unknown outcome")
 	requireNames[poise.LoadUnit](t, 2, "unknown unit")
 }
 
@@ -53,7 +53,7 @@ func TestEnumerations_NameWhatTheyMean(t *testing.T) {
 		{poise.ExcludedUnhealthy, "unhealthy"},
 		{poise.ExcludedCircuitOpen, "circuit open"},
 		{poise.ExcludedOutlier, "outlier"},
-		{poise.ExcludedSetAside, "set aside"},
+		{poise.ExcludedEjected, "ejected"},
 		{poise.ExcludedNotReady, "not ready"},
 		{poise.ExcludedByUser, "left out by user"},
 		{poise.ExcludedOutOfScope, "out of scope"},

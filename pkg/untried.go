@@ -36,9 +36,9 @@ func (v *View) Untried(t *Tried) Untried {
 	u := Untried{view: v}
 	for k := range t.Len() {
 		entry := t.at(k)
-		i, found := v.index[entry.id]
-		if found && v.ok[i] && v.samples[i].Incarnation == entry.number {
-			u.skip(uint32(v.NextEligible(int(i))))
+		i, found := v.Lookup(entry.id)
+		if found && v.eligible.has(i) && v.samples.at(i).Incarnation == entry.number {
+			u.skip(uint32(v.eligible.before(i)))
 		}
 	}
 	slices.Sort(u.skipped())
@@ -84,7 +84,7 @@ func (u *Untried) Len() int {
 	if u.view == nil {
 		return 0
 	}
-	return len(u.view.eligible) - len(u.skipped())
+	return len(u.view.eligible.list) - len(u.skipped())
 }
 
 // At returns the index of the untried eligible candidate at the position; -1
@@ -98,7 +98,7 @@ func (u *Untried) At(position int) int {
 			position++
 		}
 	}
-	return int(u.view.eligible[position])
+	return int(u.view.eligible.list[position])
 }
 
 // Skipped returns the k-th position in the eligible list of the View, from 0 and

@@ -120,6 +120,23 @@ func TestView_LawsByGopter(t *testing.T) {
 			})
 		}, genPlainSamples(), gen.UInt64()))
 
+	laws.Property("With answers as NewView of the same samples", prop.ForAll(
+		func(plain []plainSample, cuts []uint8) string {
+			list, changes := []poise.Sample(nil), samplesFrom(plain)
+			for i := range changes { // identities that come again
+				changes[i].ID = fmt.Sprint(changes[i].Incarnation % 13)
+				changes[i].Locality = changes[i].Locality[:min(1, len(changes[i].Locality))]
+			}
+			return lawfully(func(t failer) {
+				v := view(t)
+				for _, cut := range append(cuts, 255) {
+					n := min(1+int(cut)%7, len(changes))
+					v, list = requireWith(t, v, list, changes[:n])
+					changes = changes[n:]
+				}
+			})
+		}, genPlainSamples(), gen.SliceOf(gen.UInt8())))
+
 	laws.Property("an identity given twice is refused by name wherever it stands", prop.ForAll(
 		func(plain []plainSample, from, to int) string {
 			samples := samplesFrom(plain)

@@ -47,7 +47,9 @@ type Record struct {
 	NotBuilt  []string  `json:"not_built"` // layers that verify does not have yet
 	Models    []Model   `json:"models,omitempty"`
 	Specs     []Spec    `json:"specs,omitempty"`
-	Timing    Timing    `json:"timing"`
+	// Simulations are the scenarios of the simulator, a file of them each.
+	Simulations []Simulation `json:"simulations,omitempty"`
+	Timing      Timing       `json:"timing"`
 }
 
 // Toolchain is what compiled and judged the code.
@@ -128,6 +130,25 @@ type DrawnEdge struct {
 	To      int      `json:"to"`
 	Actions []string `json:"actions"`
 	Edges   int      `json:"edges"` // that it stands for
+}
+
+// Simulation is one file of scenarios of the simulator.
+type Simulation struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Cases int    `json:"cases"`
+	Held  int    `json:"held"` // bounds that held, of all of them
+	Of    int    `json:"of"`
+	// Lines are drawn of the case that Case names.
+	Case  string           `json:"case"`
+	Lines []SimulationLine `json:"lines"`
+}
+
+// SimulationLine is the part of calls that failed, in steps of half a second, with
+// one policy or baseline.
+type SimulationLine struct {
+	Name   string    `json:"name"`
+	Values []float64 `json:"values"`
 }
 
 // Timing holds whatever varies between two runs of one commit.

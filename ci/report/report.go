@@ -26,7 +26,7 @@ var pageHTML string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"brute": brute, "class": class, "count": count, "details": details, "duration": duration, "figure": figure,
-	"figures": figures, "join": join, "leftOut": leftOut, "many": many, "name": name, "percent": percent, "pictures": pictures, "short": short, "times": times,
+	"figures": figures, "join": join, "leftOut": leftOut, "many": many, "name": name, "percent": percent, "pictures": pictures, "short": short, "simulations": simulations, "times": times,
 	"width": width,
 }).Parse(pageHTML))
 

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +12,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
@@ -87,32 +85,30 @@ func (s source) interval() time.Duration {
 }
 
 // fetch returns the function that asks the source.
-func (s source) fetch(resolver discovery.Resolver) func(context.Context) (discovery.Listing[string], error) {
+func (s source) fetch(resolver target.Resolver) (discovery.Fetch[string], error) {
+	text := "static:" + strings.Join(s.addresses, ",")
 	switch s.kind {
 	case "file":
-		return discovery.File(os.DirFS(filepath.Dir(s.path)), filepath.Base(s.path), discovery.Lines(line))
+		text = "file:" + s.path
 	case "dns":
-		return discovery.DNS(resolver, "ip", s.name, func(a netip.Addr) discovery.Entry[string] {
-			return entry(netip.AddrPortFrom(a, s.port).String())
-		})
+		text = "dns:" + net.JoinHostPort(s.name, strconv.Itoa(int(s.port)))
 	}
-	entries := make([]discovery.Entry[string], len(s.addresses))
-	for i, address := range s.addresses {
-		entries[i] = entry(address)
+	of, err := target.Parse(text)
+	if err != nil {
+		return nil, err
 	}
-	return discovery.Static(entries...)
-}
-
-// entry is a member whose address is its name.
-func entry(address string) discovery.Entry[string] {
-	return discovery.Entry[string]{ID: address, Value: address}
-}
-
-func line(text string) (discovery.Entry[string], error) {
-	if !isAddress(text) {
-		return entry(text), &poise.FieldError{Field: "address", Value: text, Err: poisehttp.ErrBadAddress}
+	ask, err := of.Fetch(target.Config{Resolver: resolver})
+	if err != nil {
+		return nil, err
 	}
-	return entry(text), nil
+	return func(ctx context.Context) (discovery.Listing[string], error) {
+		found, err := ask(ctx)
+		var list discovery.Listing[string]
+		for _, e := range found.Entries {
+			list.Entries = append(list.Entries, discovery.Entry[string]{ID: e.ID, Value: e.Value.HostPort})
+		}
+		return list, err
+	}, nil
 }
 
 // host returns what requests name. The library connects to the backends whatever
@@ -133,9 +129,13 @@ type finder struct {
 }
 
 // find asks the source for the first time, so that a mistake is found at once.
-func find(s settings, session *discovery.Session[string], resolver discovery.Resolver) (*finder, error) {
+func find(s settings, session *discovery.Session[string], resolver target.Resolver) (*finder, error) {
+	fetch, err := s.source.fetch(resolver)
+	if err != nil {
+		return nil, err
+	}
 	poller, err := discovery.NewPoller(discovery.PollerConfig[string]{
-		Session: session, Fetch: s.source.fetch(resolver), Interval: s.source.interval(), Floor: s.source.interval(), Seed: s.seed,
+		Session: session, Fetch: fetch, Interval: s.source.interval(), Floor: s.source.interval(), Seed: s.seed,
 	})
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -13,9 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-
-	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // names is a resolver whose answers a test gives.
@@ -31,6 +29,10 @@ func (n *names) LookupNetIP(_ context.Context, network, name string) ([]netip.Ad
 	defer n.mu.Unlock()
 	n.asked = append(n.asked, network+" "+name)
 	return n.addrs, n.err
+}
+
+func (n *names) LookupSRV(context.Context, string, string, string) (string, []*net.SRV, error) {
+	return "", nil, errors.New("nobody asks for services")
 }
 
 // serving starts a server and returns its address.
@@ -66,7 +68,7 @@ func TestRun_FollowsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := newTrial(s, nil)
+	run, err := newCheck(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,16 +87,16 @@ func TestRun_FollowsAFile(t *testing.T) {
 		case 100:
 			write(t, file, b+"\nnonsense\n")
 			await(status(true))
-			await(func() bool { return len(run.roster.names) == 2 }) // nobody has moved
+			await(func() bool { return len(run.memberList.names) == 2 }) // nobody has moved
 		case 200:
 			write(t, file, b+"\n"+c+"\n")
 			await(status(false))
-			await(func() bool { return !member(run.balancer, a) && member(run.balancer, c) })
+			await(func() bool { return !member(run.transport, a) && member(run.transport, c) })
 			run.tally.mu.Lock()
 			afterwards = len(run.tally.of(a).attempts)
 			run.tally.mu.Unlock()
 		}
-		return run.balancer.RoundTrip(r)
+		return run.transport.RoundTrip(r)
 	})
 	r, err := run.perform(t.Context(), quiet())
 	if err != nil {
@@ -103,7 +105,7 @@ func TestRun_FollowsAFile(t *testing.T) {
 	for _, broken := range r.broken() {
 		t.Errorf("%s: %s", broken.Name, broken.Detail)
 	}
-	for _, text := range []string{"the source fails, the members stay: dispatch: not a host:port address with a port from 1 to 65535",
+	for _, text := range []string{"the source fails, the members stay: target: the port must be a number from 1 to 65535",
 		"the source answers again", a + " has left", c + " joins"} {
 		if !noted(r, text) {
 			t.Errorf("no note %q in %v", text, r.picture.notes)
@@ -131,7 +133,7 @@ func TestRun_FollowsAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := newTrial(s, resolver)
+	run, err := newCheck(s, resolver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +162,7 @@ func TestDemo_ASourceThatFailsAtOnceIsSaid(t *testing.T) {
 	for source, want := range map[string]string{
 		"file:" + filepath.Join(t.TempDir(), "none"): "no such file",
 		"file:" + empty: "source has no members",
-		"file:" + wrong: `line 3: dispatch: not a host:port address with a port from 1 to 65535: address is "b"`,
+		"file:" + wrong: `line 3: target: the port must be a number from 1 to 65535: address is "b"`,
 	} {
 		var problems strings.Builder
 		code := demo([]string{"-discover", source}, io.Discard, &problems)
@@ -173,19 +175,7 @@ func TestDemo_ASourceThatFailsAtOnceIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := errors.New("no such host")
-	if _, err := newTrial(s, &names{err: planted}); !errors.Is(err, planted) {
+	if _, err := newCheck(s, &names{err: planted}); !errors.Is(err, planted) {
 		t.Error(err)
-	}
-}
-
-func TestLine_RefusesWhatIsNoAddress(t *testing.T) {
-	for text, good := range map[string]bool{"a:1": true, "[::1]:80": true, "a": false, "a:0": false, "a:1 b:2": false, ":1": false} {
-		e, err := line(text)
-		if refused, ok := errors.AsType[*poise.FieldError](err); ok == good || ok && (refused.Value != text || !errors.Is(err, poisehttp.ErrBadAddress)) {
-			t.Errorf("%q: %v", text, err)
-		}
-		if good && (e.ID != text || e.Value != text) {
-			t.Errorf("%q: %+v", text, e)
-		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/observe"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
@@ -37,8 +38,9 @@ type backendTally struct {
 
 // attempt is one request sent to one backend.
 type attempt struct {
-	number uint64
-	began  time.Time
+	number   uint64
+	began    time.Time
+	ordinary bool // neither a trial nor for want of anybody else
 }
 
 func newTally() *tally {
@@ -57,23 +59,22 @@ func (t *tally) of(backend string) *backendTally {
 
 // observe takes one event of the library: the end of an attempt.
 func (t *tally) observe(e poisehttp.Event) {
-	began := time.Now().Add(-e.Total) // first of all: an event bears no instant
 	number := numberOf(e.Request.Header)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.of(e.Endpoint)
-	b.attempts = append(b.attempts, attempt{number, began})
+	b.attempts = append(b.attempts, attempt{number, e.Began, e.Choice == observe.Picked || e.Choice == observe.Room})
 	t.attempts++
 	if e.Attempt > 1 {
 		t.retries++
 	}
-	if e.Outcome.IsFailure() {
+	if e.Result.Outcome.IsFailure() || e.Late.Outcome.IsFailure() {
 		b.errors++
 	}
 	if e.Status == 0 {
 		b.unheard[number] = true
 	}
-	if e.Outcome != poise.Cancelled {
+	if e.Result.Outcome != poise.Cancelled {
 		b.latencies = append(b.latencies, e.Total)
 	}
 	t.exhibit(number, e)
@@ -122,8 +123,8 @@ var exhibits = [...]struct {
 }{
 	{"a retry", func(e poisehttp.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
 	{"a first attempt", func(e poisehttp.Event) bool { return e.Attempt == 1 && e.Decision.Rule != poise.RuleTieOfTwo }},
-	{"backends set aside and draining", func(e poisehttp.Event) bool {
-		return leftOut(e.Decision.View, poise.ExcludedSetAside) && leftOut(e.Decision.View, poise.ExcludedDraining)
+	{"backends ejected and draining", func(e poisehttp.Event) bool {
+		return leftOut(e.Decision.View, poise.ExcludedEjected) && leftOut(e.Decision.View, poise.ExcludedDraining)
 	}},
 }
 

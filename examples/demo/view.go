@@ -37,7 +37,7 @@ type row struct {
 }
 
 // picture puts the figures together; latencies are the last ones of each backend.
-func (t *trial) picture(states []poisehttp.EndpointState, latencies int) picture {
+func (t *check) picture(states []poisehttp.EndpointState, latencies int) picture {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
 	p := picture{
@@ -50,7 +50,7 @@ func (t *trial) picture(states []poisehttp.EndpointState, latencies int) picture
 	for _, s := range states {
 		present[s.ID] = s
 	}
-	for _, name := range t.roster.names {
+	for _, name := range t.memberList.names {
 		counted := t.tally.of(name)
 		r := row{
 			Name: name, Role: t.role(name), State: left,
@@ -70,7 +70,7 @@ func (t *trial) picture(states []poisehttp.EndpointState, latencies int) picture
 }
 
 // role returns what a backend does; nothing is known of the user's own.
-func (t *trial) role(name string) string {
+func (t *check) role(name string) string {
 	for _, b := range t.backends {
 		if b.name == name {
 			return b.role

@@ -69,6 +69,9 @@ func inFlightMapping() replay.StepMapping[*inFlight] {
 			if action == "ReleaseAgain" && from["lease"].Fields()[args["of"].Str()].Str() == "none" {
 				return 0 // a zero Lease knows no counter
 			}
+			if action == "AcquireLoad" || action == "AcquireRefused" {
+				return 2 // the limit, which may change in place, and what is used
+			}
 			return 1
 		},
 		Project: func(s *inFlight) map[string]any {

@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
 // slots is a Slots and the variables in which callers keep their slots.
 type slots struct {
-	*poisehttp.Slots
-	slot map[string]*poisehttp.Slot
+	*dispatch.Slots
+	slot map[string]*dispatch.Slot
 	idle int
 }
 
@@ -22,15 +22,15 @@ type slots struct {
 //
 // Bounds: two callers, one slot each, limit 1. Not shown: more of any.
 func TestSlots_WalkTheirStateGraphStepByStep(t *testing.T) {
-	call := func(f func(*poisehttp.Slots)) func(*slots, replay.Record) func() any {
+	call := func(f func(*dispatch.Slots)) func(*slots, replay.Record) func() any {
 		return func(s *slots, _ replay.Record) func() any {
 			return func() any { f(s.Slots); return "" }
 		}
 	}
 	replay.WalkSteps(t, replay.Load(t, "../../spec/tla/slots/Slots.graph"), replay.StepMapping[*slots]{
 		New: func(constants, _ replay.Record) (*slots, error) {
-			s := &slots{slot: map[string]*poisehttp.Slot{"a": {}, "b": {}}}
-			s.Slots = poisehttp.NewSlots(uint64(constants["Limit"].Int()), func() { s.idle++ })
+			s := &slots{slot: map[string]*dispatch.Slot{"a": {}, "b": {}}}
+			s.Slots = dispatch.NewSlots(uint64(constants["Limit"].Int()), func() { s.idle++ })
 			return s, nil
 		},
 		Begin: map[string]func(*slots, replay.Record) func() any{
@@ -38,7 +38,7 @@ func TestSlots_WalkTheirStateGraphStepByStep(t *testing.T) {
 				return func() any {
 					slot, err := s.Begin()
 					switch {
-					case errors.Is(err, poisehttp.ErrDraining):
+					case errors.Is(err, dispatch.ErrDraining):
 						return "draining"
 					case errors.Is(err, poise.ErrAtCapacity):
 						return "full"
@@ -56,14 +56,16 @@ func TestSlots_WalkTheirStateGraphStepByStep(t *testing.T) {
 					return "false"
 				}
 			},
-			"(*Slots).Drain":  call((*poisehttp.Slots).Drain),
-			"(*Slots).Resume": call((*poisehttp.Slots).Resume),
-			"(*Slots).Remove": call((*poisehttp.Slots).Remove),
+			"(*Slots).Drain":  call((*dispatch.Slots).Drain),
+			"(*Slots).Resume": call((*dispatch.Slots).Resume),
+			"(*Slots).Remove": call((*dispatch.Slots).Remove),
 		},
 		Steps: func(action string, from, args replay.Record) int {
 			switch action {
-			case "BeginAcquire", "BeginUndo", "ReleaseGive":
-				return 2 // the lease, which InFlight walks operation by operation
+			case "BeginAcquire":
+				return 3 // the lease, which InFlight walks operation by operation
+			case "BeginUndo", "ReleaseGive", "BeginFull":
+				return 2 // its end, or the two loads of its refusal
 			case "ReleaseAgain":
 				if from["slot"].Fields()[args["by"].Str()].Str() == "none" {
 					return 0 // a zero Slot knows no Slots

@@ -47,10 +47,10 @@ func BenchmarkChange(b *testing.B) {
 		b.Run(fmt.Sprintf("what=join-drain-leave/n=%d", n), func(b *testing.B) {
 			d, s, _ := filled(b, n)
 			for b.Loop() {
-				for _, do := range []func() (discovery.Applied, error){
-					func() (discovery.Applied, error) { return s.Upsert("one", 1) },
-					func() (discovery.Applied, error) { return s.Remove("one") },
-					func() (discovery.Applied, error) { return d.FinishDrain("one", 0) },
+				for _, do := range []func() (discovery.ChangeResult, error){
+					func() (discovery.ChangeResult, error) { return s.Upsert("one", 1) },
+					func() (discovery.ChangeResult, error) { return s.Remove("one") },
+					func() (discovery.ChangeResult, error) { return d.FinishDrain("one", 0) },
 				} {
 					if a, err := do(); err != nil || !a.Effect.Changed() {
 						b.Fatal(a, err)

@@ -17,9 +17,9 @@ type Config[V any] struct {
 	// called while the directory is locked against other changes, and must be a
 	// function of its arguments alone. After a panic of it nothing has changed.
 	Equal func(a, b V) bool
-	// AtOnce lets a member leave as soon as nobody claims it. The default is that
+	// RemoveImmediately lets a member leave as soon as nobody claims it. The default is that
 	// it drains, and leaves by FinishDrain or FinishDrains.
-	AtOnce bool
+	RemoveImmediately bool
 	// DrainFor is how long a drain may last before FinishDrains ends it in spite
 	// of work; 0 is no limit.
 	DrainFor time.Duration
@@ -83,7 +83,7 @@ type published[V any] struct {
 // entry is what the directory knows of one member. Once it is in the map, only
 // its round and its drain change.
 type entry[V any] struct {
-	member *Member[V] // nil in a stage: the identity is absent
+	member *Member[V] // nil in a batch: the identity is absent
 	claims []claim[V] // oldest first; none exactly while it drains
 	round  uint64     // the last list that named it
 
@@ -186,18 +186,18 @@ func (d *Directory[V]) Open(name string) (*Session[V], error) {
 	return of.session, nil
 }
 
-// Ended is a member whose drain has ended.
-type Ended[V any] struct {
+// DrainedMember is a member whose drain has ended.
+type DrainedMember[V any] struct {
 	// Member is as it was.
 	Member Member[V]
 	// Outstanding is the work that it still had, if DrainFor was over.
 	Outstanding uint64
 }
 
-// Drains is what FinishDrains did and left.
-type Drains[V any] struct {
+// DrainResult is what FinishDrains did and left.
+type DrainResult[V any] struct {
 	// Ended are the members that have left, in the order of joining.
-	Ended []Ended[V]
+	Ended []DrainedMember[V]
 	// Left is the number of members that still drain.
 	Left int
 	// Wait is the time until the next of them reaches DrainFor; 0 if none will.
@@ -210,10 +210,10 @@ type Drains[V any] struct {
 // counts the work, at an admission that refuses the draining: there a count of
 // none is final. An identity that is not there is refused with a
 // [poise.FieldError].
-func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (Applied, error) {
+func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (ChangeResult, error) {
 	var effect Effect
-	revision, err := d.change(nil, func(st *stage[V]) error {
-		e := st.look(id)
+	revision, err := d.change(nil, func(b *batch[V]) error {
+		e := b.look(id)
 		switch {
 		case e == nil:
 			return refuse("ID", id, ErrUnknown)
@@ -222,16 +222,16 @@ func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (Applied, erro
 		case outstanding > 0:
 			effect = StillBusy
 		default:
-			st.edit(id).member = nil
+			b.edit(id).member = nil
 			effect = DrainFinished
 		}
-		st.note(effect)
+		b.note(effect)
 		return nil
 	})
 	if err != nil {
-		return Applied{}, err
+		return ChangeResult{}, err
 	}
-	return Applied{effect, revision}, nil
+	return ChangeResult{effect, revision}, nil
 }
 
 // FinishDrains removes the draining members that have no work outstanding, and
@@ -242,7 +242,7 @@ func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (Applied, erro
 //
 // The function counts the work of a member; nil counts none. It runs under no
 // lock. A member that was revived while it ran stays.
-func (d *Directory[V]) FinishDrains(now time.Time, outstanding func(Member[V]) uint64) (Drains[V], error) {
+func (d *Directory[V]) FinishDrains(now time.Time, outstanding func(Member[V]) uint64) (DrainResult[V], error) {
 	type drain struct {
 		member *Member[V]
 		work   uint64
@@ -258,8 +258,8 @@ func (d *Directory[V]) FinishDrains(now time.Time, outstanding func(Member[V]) u
 		}
 		found = append(found, drain{m, work})
 	}
-	var out Drains[V]
-	revision, err := d.change(nil, func(st *stage[V]) error {
+	var out DrainResult[V]
+	revision, err := d.change(nil, func(b *batch[V]) error {
 		for _, f := range found {
 			e := d.entries[f.member.ID]
 			if e == nil || e.member != f.member {
@@ -272,14 +272,14 @@ func (d *Directory[V]) FinishDrains(now time.Time, outstanding func(Member[V]) u
 				}
 				continue
 			}
-			st.edit(f.member.ID).member = nil
-			st.note(DrainFinished)
-			out.Ended = append(out.Ended, Ended[V]{*f.member, f.work})
+			b.edit(f.member.ID).member = nil
+			b.note(DrainFinished)
+			out.Ended = append(out.Ended, DrainedMember[V]{*f.member, f.work})
 		}
 		return nil
 	})
 	if err != nil {
-		return Drains[V]{}, err
+		return DrainResult[V]{}, err
 	}
 	out.Revision = revision
 	return out, nil

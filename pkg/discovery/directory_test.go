@@ -51,7 +51,7 @@ func many(n int) []discovery.Entry[int] {
 	return list
 }
 
-func reconcile(t testing.TB, s *discovery.Session[int], list []discovery.Entry[int]) discovery.Tally {
+func reconcile(t testing.TB, s *discovery.Session[int], list []discovery.Entry[int]) discovery.ListResult {
 	t.Helper()
 	tally, err := s.Reconcile(list)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestDirectory_BeginsEmptyAtItsRevision(t *testing.T) {
 	if _, ok := s.Lookup("a"); ok {
 		t.Error("an empty snapshot finds somebody")
 	}
-	if a, err := open(t, d, "x").Upsert("a", 1); err != nil || a != (discovery.Applied{Effect: discovery.Inserted, Revision: 42}) {
+	if a, err := open(t, d, "x").Upsert("a", 1); err != nil || a != (discovery.ChangeResult{Effect: discovery.Inserted, Revision: 42}) {
 		t.Fatalf("got %v, %v", a, err)
 	}
 }
@@ -117,18 +117,18 @@ func TestDirectory_BeginsEmptyAtItsRevision(t *testing.T) {
 func TestDirectory_LifeOfAMember(t *testing.T) {
 	d := newDirectory(t, discovery.Config[int]{})
 	s, other := open(t, d, "x"), open(t, d, "y")
-	upsert := func(value int) func() (discovery.Applied, error) {
-		return func() (discovery.Applied, error) { return s.Upsert("b", value) }
+	upsert := func(value int) func() (discovery.ChangeResult, error) {
+		return func() (discovery.ChangeResult, error) { return s.Upsert("b", value) }
 	}
-	remove := func() (discovery.Applied, error) { return s.Remove("b") }
-	finish := func(work uint64) func() (discovery.Applied, error) {
-		return func() (discovery.Applied, error) { return d.FinishDrain("b", work) }
+	remove := func() (discovery.ChangeResult, error) { return s.Remove("b") }
+	finish := func(work uint64) func() (discovery.ChangeResult, error) {
+		return func() (discovery.ChangeResult, error) { return d.FinishDrain("b", work) }
 	}
 	if _, err := s.Apply(discovery.Change[int]{ID: "a"}, discovery.Change[int]{ID: "b"}, discovery.Change[int]{ID: "c"}); err != nil {
 		t.Fatal(err)
 	}
 	for i, row := range []struct {
-		do       func() (discovery.Applied, error)
+		do       func() (discovery.ChangeResult, error)
 		effect   discovery.Effect
 		revision uint64
 		ids      string
@@ -136,7 +136,7 @@ func TestDirectory_LifeOfAMember(t *testing.T) {
 		{upsert(0), discovery.Unchanged, 1, "a b c"},
 		{upsert(5), discovery.Updated, 2, "a b c"},
 		{finish(0), discovery.NotDraining, 2, "a b c"},
-		{func() (discovery.Applied, error) { return other.Remove("b") }, discovery.Kept, 2, "a b c"},
+		{func() (discovery.ChangeResult, error) { return other.Remove("b") }, discovery.Kept, 2, "a b c"},
 		{remove, discovery.DrainStarted, 3, "a (b) c"},
 		{remove, discovery.AlreadyDraining, 3, "a (b) c"},
 		{upsert(5), discovery.Revived, 4, "a b c"},
@@ -144,10 +144,10 @@ func TestDirectory_LifeOfAMember(t *testing.T) {
 		{finish(3), discovery.StillBusy, 5, "a (b) c"},
 		{finish(0), discovery.DrainFinished, 6, "a c"},
 		{upsert(5), discovery.Inserted, 7, "a c b"},
-		{func() (discovery.Applied, error) { return s.Replace("a", 0) }, discovery.Replaced, 8, "c b a"},
+		{func() (discovery.ChangeResult, error) { return s.Replace("a", 0) }, discovery.Replaced, 8, "c b a"},
 	} {
 		got, err := row.do()
-		if want := (discovery.Applied{Effect: row.effect, Revision: row.revision}); err != nil || got != want {
+		if want := (discovery.ChangeResult{Effect: row.effect, Revision: row.revision}); err != nil || got != want {
 			t.Fatalf("row %d: got %v, %v, want %v", i, got, err, want)
 		}
 		if got := ids(d.Load()); got != row.ids {
@@ -157,20 +157,20 @@ func TestDirectory_LifeOfAMember(t *testing.T) {
 	if b, _ := d.Load().Lookup("b"); b.Incarnation != 4 {
 		t.Errorf("b came back as incarnation %d", b.Incarnation)
 	}
-	for name, do := range map[string]func() (discovery.Applied, error){
-		"Remove":      func() (discovery.Applied, error) { return s.Remove("z") },
-		"FinishDrain": func() (discovery.Applied, error) { return d.FinishDrain("z", 0) },
+	for name, do := range map[string]func() (discovery.ChangeResult, error){
+		"Remove":      func() (discovery.ChangeResult, error) { return s.Remove("z") },
+		"FinishDrain": func() (discovery.ChangeResult, error) { return d.FinishDrain("z", 0) },
 	} {
 		got, err := do()
 		requireField(t, name+" of nobody", err, "ID", discovery.ErrUnknown)
-		if got != (discovery.Applied{}) || d.Load().Revision() != 8 {
+		if got != (discovery.ChangeResult{}) || d.Load().Revision() != 8 {
 			t.Errorf("%s of nobody: %v", name, got)
 		}
 	}
 }
 
 func TestDirectory_AtOnceNobodyDrains(t *testing.T) {
-	d := newDirectory(t, discovery.Config[int]{AtOnce: true})
+	d := newDirectory(t, discovery.Config[int]{RemoveImmediately: true})
 	s := open(t, d, "x")
 	reconcile(t, s, entries("a", "b", "c"))
 	if a, err := s.Remove("b"); err != nil || a.Effect != discovery.Removed {
@@ -216,7 +216,7 @@ func TestSession_RefusesAnIdentityThatOccursTwice(t *testing.T) {
 func TestSession_BatchesTakeTheirOrderAtItsWord(t *testing.T) {
 	type batch = []discovery.Change[int]
 	add, remove := discovery.Change[int]{Op: discovery.Add, ID: "a", Value: 7}, discovery.Change[int]{Op: discovery.Remove, ID: "a"}
-	d := newDirectory(t, discovery.Config[int]{AtOnce: true})
+	d := newDirectory(t, discovery.Config[int]{RemoveImmediately: true})
 	s := open(t, d, "x")
 	reconcile(t, s, entries("a", "b"))
 	for i, row := range []struct {
@@ -262,13 +262,13 @@ func TestSession_AClaimThatIsNotTheOldestGoesUnnoticed(t *testing.T) {
 	if _, err := second.Upsert("a", 5); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := second.Remove("a"); err != nil || a != (discovery.Applied{Effect: discovery.Kept, Revision: 1}) {
+	if a, err := second.Remove("a"); err != nil || a != (discovery.ChangeResult{Effect: discovery.Kept, Revision: 1}) {
 		t.Errorf("got %v, %v", a, err)
 	}
 }
 
 func TestSession_SourcesThatClaimNothingAreForgotten(t *testing.T) {
-	d := newDirectory(t, discovery.Config[int]{AtOnce: true})
+	d := newDirectory(t, discovery.Config[int]{RemoveImmediately: true})
 	come := func(i int) {
 		s := open(t, d, fmt.Sprint("source ", i))
 		reconcile(t, s, entries("a"))
@@ -581,7 +581,7 @@ func TestDirectory_FinishDrainsByWorkAndByTime(t *testing.T) {
 	reconcile(t, s, entries("a", "b", "c", "d"))
 	reconcile(t, s, entries("d"))
 	work := map[string]uint64{"a": 2, "c": 1, "d": 9}
-	at := func(seconds int) discovery.Drains[int] {
+	at := func(seconds int) discovery.DrainResult[int] {
 		t.Helper()
 		got, err := d.FinishDrains(start.Add(time.Duration(seconds)*time.Second), func(m discovery.Member[int]) uint64 { return work[m.ID] })
 		if err != nil {
@@ -677,7 +677,7 @@ func TestSnapshot_DeltaRefusesWhatIsNotOlder(t *testing.T) {
 // Claim: The members of a Snapshot stand in the order in which they joined, which is that of their incarnations.
 // Claim: A Snapshot never changes.
 func TestSnapshot_KeepsItsMembersWhileOthersJoinAndLeave(t *testing.T) {
-	d := newDirectory(t, discovery.Config[int]{AtOnce: true})
+	d := newDirectory(t, discovery.Config[int]{RemoveImmediately: true})
 	s := open(t, d, "x")
 	var snapshots []*discovery.Snapshot[int]
 	var were []string

@@ -13,9 +13,10 @@
 // Nobody knows of a cursor but its holder, so a cursor that is dropped leaves
 // nothing behind.
 //
-// A [Poller] keeps the claims of a source in step with its answers: [Static],
-// [File] and [DNS] are three, and a function makes any other. A source that fails
-// is reported, and its last good list stays.
+// A [Poller] keeps the claims of a source equal to its answers. [Static] and [File]
+// are two sources, package target has those of DNS, and a function makes any other.
+// A source that fails is reported, and its last good list stays. So it does if an
+// answer is too large, or leaves too few members to be believed at once.
 //
-// Nothing here keeps a clock or starts a goroutine.
+// But for [PollerRunner] nothing here keeps a clock, and nothing starts a goroutine.
 package discovery

@@ -1,6 +1,10 @@
 package discovery
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/enum"
+)
 
 // Effect is what became of one change.
 type Effect uint8
@@ -58,6 +62,14 @@ func (e Effect) String() string {
 	return effectNames[e]
 }
 
+// MarshalText returns the effect in words, or ErrOutOfRange for a number outside the enumeration.
+func (e Effect) MarshalText() ([]byte, error) { return enum.Marshal(e, effectNames[:], ErrOutOfRange) }
+
+// UnmarshalText reads what MarshalText wrote.
+func (e *Effect) UnmarshalText(text []byte) error {
+	return enum.Unmarshal(e, text, effectNames[:], ErrOutOfRange)
+}
+
 // Changed reports whether the effect costs a revision.
 func (e Effect) Changed() bool {
 	switch e {
@@ -66,38 +78,4 @@ func (e Effect) Changed() bool {
 	default:
 		return false
 	}
-}
-
-// Applied is the answer to one change.
-type Applied struct {
-	// Effect is what became of it.
-	Effect Effect
-	// Revision is that of the directory afterwards; of a batch, after the whole.
-	Revision uint64
-}
-
-// Tally is the answer to a whole list.
-type Tally struct {
-	// Revision is that of the directory afterwards.
-	Revision uint64
-
-	counts [effects]int
-}
-
-// Count returns how many changes had the effect.
-func (t Tally) Count(e Effect) int {
-	if e >= effects {
-		return 0
-	}
-	return t.counts[e]
-}
-
-// Changed reports whether anything has changed that costs a revision.
-func (t Tally) Changed() bool {
-	for e, n := range t.counts {
-		if n > 0 && Effect(e).Changed() {
-			return true
-		}
-	}
-	return false
 }

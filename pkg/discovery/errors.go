@@ -19,6 +19,11 @@ var (
 	// ErrEmptyList means that a source knows of nobody, which PollerConfig does not
 	// allow. The members of its last good list stay.
 	ErrEmptyList = errors.New("discovery: source has no members")
+	// ErrNotFound means that a source says of itself that there is nobody, such as a
+	// name that does not exist. PollerConfig decides whether that is a failure.
+	ErrNotFound = errors.New("discovery: not found")
+	// ErrRunning means that a PollerRunner is running already.
+	ErrRunning = errors.New("discovery: the runner is running already")
 	// ErrExhausted means that no revision is left. Nothing has changed; changes
 	// that need no revision still succeed.
 	ErrExhausted = errors.New("discovery: no revision is left")

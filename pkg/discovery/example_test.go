@@ -30,8 +30,8 @@ func Example() {
 		return
 	}
 	reload := func(list ...discovery.Entry[backend]) {
-		tally, err := session.Reconcile(list)
-		fmt.Println("revision", tally.Revision, "changed", tally.Changed(), err)
+		result, err := session.Reconcile(list)
+		fmt.Println("revision", result.Revision, "changed", result.Changed(), err)
 	}
 	a := discovery.Entry[backend]{ID: "a", Value: backend{"10.0.0.1:80", 1}}
 	b := discovery.Entry[backend]{ID: "b", Value: backend{"10.0.0.2:80", 1}}
@@ -144,13 +144,18 @@ func ExamplePoller() {
 		fmt.Println(err)
 		return
 	}
-	files := fstest.MapFS{"backends.txt": {Data: []byte("10.0.0.1:80\n10.0.0.2:80\n")}} // or os.DirFS
-	poller, err := discovery.NewPoller(discovery.PollerConfig[backend]{
-		Session: session,
-		Fetch: discovery.File(files, "backends.txt", discovery.Lines(func(line string) (discovery.Entry[backend], error) {
+	files := fstest.MapFS{"backends.txt": {Data: []byte("10.0.0.1:80\n10.0.0.2:80\n")}} // or the FS of an os.Root
+	fetch, err := discovery.File(discovery.FileConfig[backend]{
+		Files: files, Name: "backends.txt",
+		Parse: discovery.Lines(func(line string) (discovery.Entry[backend], error) {
 			return discovery.Entry[backend]{ID: line, Value: backend{line, 1}}, nil
-		})),
+		}),
 	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	poller, err := discovery.NewPoller(discovery.PollerConfig[backend]{Session: session, Fetch: fetch})
 	if err != nil {
 		fmt.Println(err)
 		return

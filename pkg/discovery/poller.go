@@ -2,65 +2,35 @@ package discovery
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
-// Listing is what a source found when it was asked.
-type Listing[V any] struct {
-	// Entries are the members.
-	Entries []Entry[V]
-	// ValidFor is how long the source stands by them; 0 if it does not say.
-	ValidFor time.Duration
-}
-
-// PollerConfig are the settings of a Poller. The zero value of each field but
-// Session and Fetch is its default.
-type PollerConfig[V any] struct {
-	_ struct{}
-	// Session is where the lists go. Required.
-	Session *Session[V]
-	// Fetch asks the source. Required; Static, File and DNS make one.
-	Fetch func(context.Context) (Listing[V], error)
-	// Interval is the time from one good list to the next question, before jitter.
-	// A list that is valid for less is asked for again sooner. Positive, up to 100
-	// years, default 30 s.
-	Interval time.Duration
-	// Floor is the shortest time to the next question, whatever a list says. At
-	// most Interval, default 1 s or Interval if that is shorter.
-	Floor time.Duration
-	// Backoff is the time to the next question after a failure, before jitter; it
-	// doubles with each failure in a row, up to Interval. At most Interval, default
-	// Floor.
-	Backoff time.Duration
-	// AllowEmpty takes a list without members for what it says. The default is that
-	// it is a failure, for sources that have lost their own answer often send one.
-	AllowEmpty bool
-	// Seed seeds the jitter; 0 draws from the runtime.
-	Seed uint64
-}
-
-// Poller keeps a source's claims in step with its answers. Whoever owns the clock
-// calls Poll.
+// Poller keeps what a source claims equal to its answers. It has no clock: a
+// [PollerRunner], or the caller, calls Poll.
 //
 // A Poller is made by NewPoller.
 //
 // # Contract
 //
-//   - A failure to fetch leaves the members of the last good list in place, and is returned and counted.
-//   - A list without members is a failure unless AllowEmpty is set.
-//   - A list that the Session refuses is a failure.
+//   - A failure leaves the members of the last good list in place, and is returned and counted.
+//   - A list without members is a failure unless AllowEmpty is set, and so is an error that matches ErrNotFound.
+//   - A list that the Session refuses, or that exceeds MaxMembers, is a failure as a whole.
+//   - A list that leaves fewer members than MaxShrinkPercent permits is a failure, until the source has repeated it for ShrinkHold.
+//   - A member that answers leave out stays until Hold after the first answer without it, and an answer with it in between ends that time.
+//   - A Poll whose own context was cancelled says nothing about the source: it is not counted, and the next one is due.
 //   - A Poll before its time asks nobody, and returns the time that is left.
 //   - The next Poll is due after at least Floor, and after at most nine eighths of Interval.
-//   - Failures in a row double the time to the next question, up to Interval; a good list forgets them.
+//   - Failures in a row double the time to the next poll, up to Interval; a good list forgets them.
 //   - A clock that steps back makes the next Poll due at once.
 //
 // # Cost
 //
-// A Poll that is due costs what Fetch and Reconcile cost.
+// A Poll that is due costs what Fetch and Reconcile cost, and with Hold one map of
+// the list.
 //
 // # Concurrency
 //
@@ -70,64 +40,30 @@ type Poller[V any] struct {
 	chance *poise.Generator
 	asked  time.Time
 	wait   time.Duration // from asked; 0: due
+	// last is the last good list with the members that were held then; nil without
+	// Hold.
+	last []listed[V]
+	// shrunk is the instant of the first of the lists in a row that were refused as
+	// shrunk; zero if there is none.
+	shrunk time.Time
 
 	mu syncx.Mutex
 	// Guarded by mu.
 	status PollerStatus
 }
 
-// PollerStatus is what a Poller has met so far.
-type PollerStatus struct {
-	// Polls is how often the source was asked.
-	Polls uint64
-	// Failures is how many of these failed, and InARow how many of the last.
-	Failures, InARow uint64
-	// Good is the instant of the last good list; zero if there was none.
-	Good time.Time
-	// Err is why the last question failed; nil if it did not.
-	Err error
+// listed is a member of the last good list, or one that is held.
+type listed[V any] struct {
+	entry Entry[V]
+	held  bool
+	since time.Time // of the first answer without it, if held
 }
-
-// PollError is the failure of one Poll. The members of the last good list stay.
-type PollError struct {
-	// Source is the name of the source.
-	Source string
-	// InARow is the number of failures since the last good list.
-	InARow uint64
-	// Err is what went wrong.
-	Err error
-}
-
-// Error names the source, the number of failures and the cause.
-func (e *PollError) Error() string {
-	return fmt.Sprintf("discovery: source %q, failure %d in a row: %v", e.Source, e.InARow, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *PollError) Unwrap() error { return e.Err }
 
 // NewPoller returns a Poller that is due, or a [poise.FieldError].
 func NewPoller[V any](cfg PollerConfig[V]) (*Poller[V], error) {
-	const longest = 100 * 365 * 24 * time.Hour
-	or := func(d *time.Duration, otherwise time.Duration) {
-		if *d == 0 {
-			*d = otherwise
-		}
-	}
-	or(&cfg.Interval, 30*time.Second)
-	or(&cfg.Floor, min(time.Second, cfg.Interval))
-	or(&cfg.Backoff, cfg.Floor)
-	switch {
-	case cfg.Session == nil:
-		return nil, refuse("Session", nil, ErrMissing)
-	case cfg.Fetch == nil:
-		return nil, refuse("Fetch", nil, ErrMissing)
-	case cfg.Interval < 0 || cfg.Interval > longest:
-		return nil, refuse("Interval", cfg.Interval, ErrOutOfRange)
-	case cfg.Floor < 0 || cfg.Floor > cfg.Interval:
-		return nil, refuse("Floor", cfg.Floor, ErrOutOfRange)
-	case cfg.Backoff < 0 || cfg.Backoff > cfg.Interval:
-		return nil, refuse("Backoff", cfg.Backoff, ErrOutOfRange)
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
 	}
 	p := &Poller[V]{cfg: cfg}
 	if cfg.Seed != 0 {
@@ -139,23 +75,29 @@ func NewPoller[V any](cfg PollerConfig[V]) (*Poller[V], error) {
 // Poll asks the source if that is due at the instant now, and gives its answer to
 // the Session. It returns how long to wait until the next Poll, and a [PollError]
 // if the source or the Session failed. After an error that matches ErrClosed or
-// ErrSessionEnded there is no use in another Poll.
+// ErrSessionEnded there is no use in another Poll. If ctx was cancelled it returns
+// the error of ctx.
 func (p *Poller[V]) Poll(ctx context.Context, now time.Time) (wait time.Duration, err error) {
 	if elapsed := now.Sub(p.asked); p.wait > 0 && elapsed >= 0 && elapsed < p.wait {
 		return p.wait - elapsed, nil
 	}
 	listing, err := p.cfg.Fetch(ctx)
-	if err == nil && len(listing.Entries) == 0 && !p.cfg.AllowEmpty {
-		err = ErrEmptyList
+	switch {
+	case err == nil:
+	case ctx.Err() == context.Canceled:
+		p.wait = 0
+		return 0, ctx.Err()
+	case p.cfg.AllowEmpty && errors.Is(err, ErrNotFound):
+		listing, err = Listing[V]{}, nil
 	}
 	if err == nil {
-		_, err = p.cfg.Session.Reconcile(listing.Entries)
+		err = p.take(listing.Entries, now)
 	}
-	inARow := p.count(now, err)
+	failures := p.count(now, err)
 	p.asked = now
 	if err != nil {
-		p.wait = p.jittered(p.backoff(inARow))
-		return p.wait, &PollError{Source: p.cfg.Session.Source(), InARow: inARow, Err: err}
+		p.wait = p.jittered(p.backoff(failures))
+		return p.wait, &PollError{Source: p.cfg.Session.Source(), ConsecutiveFailures: failures, Err: err}
 	}
 	due := p.cfg.Interval
 	if listing.ValidFor > 0 {
@@ -165,26 +107,99 @@ func (p *Poller[V]) Poll(ctx context.Context, now time.Time) (wait time.Duration
 	return p.wait, nil
 }
 
-// count takes account of one question and returns the failures in a row.
+// take gives an answer to the Session, unless it is refused.
+func (p *Poller[V]) take(answer []Entry[V], now time.Time) error {
+	switch {
+	case len(answer) == 0 && !p.cfg.AllowEmpty:
+		return ErrEmptyList
+	case len(answer) > p.cfg.MaxMembers:
+		return &LimitError{Found: int64(len(answer)), Limit: int64(p.cfg.MaxMembers), Err: ErrTooManyMembers}
+	}
+	entries, last := answer, []listed[V](nil)
+	if p.cfg.Hold > 0 {
+		last = p.held(answer, now)
+		entries = make([]Entry[V], len(last))
+		for i := range last {
+			entries[i] = last[i].entry
+		}
+	}
+	if err := p.shrinks(len(entries), now); err != nil {
+		return err
+	}
+	if _, err := p.cfg.Session.Reconcile(entries); err != nil {
+		return err
+	}
+	p.last, p.shrunk = last, time.Time{}
+	return nil
+}
+
+// held returns the answer and after it the members of the last list that it leaves
+// out and whose Hold is not over, as many as MaxMembers has room for.
+func (p *Poller[V]) held(answer []Entry[V], now time.Time) []listed[V] {
+	named := make(map[string]struct{}, len(answer))
+	next := make([]listed[V], len(answer), max(len(answer), len(p.last)))
+	for i := range answer {
+		named[answer[i].ID] = struct{}{}
+		next[i].entry = answer[i]
+	}
+	for _, m := range p.last {
+		if _, there := named[m.entry.ID]; there || len(next) >= p.cfg.MaxMembers {
+			continue
+		}
+		if !m.held || now.Before(m.since) {
+			m.held, m.since = true, now
+		}
+		if now.Sub(m.since) < p.cfg.Hold {
+			next = append(next, m)
+		}
+	}
+	return next
+}
+
+// shrinks refuses a list of n members that is too small beside what the source
+// claims, until it has been repeated for ShrinkHold.
+func (p *Poller[V]) shrinks(n int, now time.Time) error {
+	before := p.cfg.Session.Claims()
+	lost := int64(before - n)
+	if lost*100 <= int64(before)*int64(p.cfg.MaxShrinkPercent) {
+		return nil
+	}
+	if p.shrunk.IsZero() || now.Before(p.shrunk) {
+		p.shrunk = now
+	}
+	if now.Sub(p.shrunk) >= p.cfg.ShrinkHold {
+		return nil
+	}
+	least := before - int(int64(before)*int64(p.cfg.MaxShrinkPercent)/100)
+	return &LimitError{Found: int64(n), Limit: int64(least), Err: ErrShrunk}
+}
+
+// count takes account of one poll and returns the failures in a row.
 func (p *Poller[V]) count(now time.Time, err error) uint64 {
+	held := 0
+	for i := range p.last {
+		if p.last[i].held {
+			held++
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &p.status
 	s.Polls++
-	s.Err = err
+	s.Err, s.Held = err, held
 	if err != nil {
 		s.Failures++
-		s.InARow++
+		s.ConsecutiveFailures++
 	} else {
-		s.InARow, s.Good = 0, now
+		s.ConsecutiveFailures, s.LastGood = 0, now
 	}
-	return s.InARow
+	return s.ConsecutiveFailures
 }
 
 // backoff returns the time after so many failures in a row, before jitter.
-func (p *Poller[V]) backoff(inARow uint64) time.Duration {
+func (p *Poller[V]) backoff(failures uint64) time.Duration {
 	d := p.cfg.Backoff
-	for ; inARow > 1 && d < p.cfg.Interval; inARow-- {
+	for ; failures > 1 && d < p.cfg.Interval; failures-- {
 		d = min(2*d, p.cfg.Interval)
 	}
 	return d

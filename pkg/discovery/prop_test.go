@@ -43,7 +43,7 @@ func TestSnapshot_LawHoldsForManyMembers(t *testing.T) {
 // them and empty them.
 func requireMany(t failer, script []uint16) {
 	t.Helper()
-	d, err := discovery.New(discovery.Config[int]{Equal: sameInt, AtOnce: true})
+	d, err := discovery.New(discovery.Config[int]{Equal: sameInt, RemoveImmediately: true})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

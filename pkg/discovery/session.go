@@ -86,40 +86,47 @@ type Session[V any] struct {
 // Source returns the name of the source.
 func (s *Session[V]) Source() string { return s.of.name }
 
+// Claims returns the number of members that the source claims.
+func (s *Session[V]) Claims() int {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	return s.of.claims
+}
+
 // Upsert claims the identity with the value.
-func (s *Session[V]) Upsert(id string, value V) (Applied, error) {
+func (s *Session[V]) Upsert(id string, value V) (ChangeResult, error) {
 	return s.one(Change[V]{Upsert, id, value})
 }
 
 // Replace claims the identity with the value, as a new incarnation.
-func (s *Session[V]) Replace(id string, value V) (Applied, error) {
+func (s *Session[V]) Replace(id string, value V) (ChangeResult, error) {
 	return s.one(Change[V]{Replace, id, value})
 }
 
 // Remove drops the source's claim. If no other source claims the member, it
 // begins to drain, or leaves at once where Config says so.
-func (s *Session[V]) Remove(id string) (Applied, error) {
+func (s *Session[V]) Remove(id string) (ChangeResult, error) {
 	return s.one(Change[V]{Op: Remove, ID: id})
 }
 
-func (s *Session[V]) one(c Change[V]) (a Applied, err error) {
-	a.Revision, err = s.d.change(s, func(st *stage[V]) error {
-		a.Effect, err = st.apply(&c)
+func (s *Session[V]) one(c Change[V]) (a ChangeResult, err error) {
+	a.Revision, err = s.d.change(s, func(b *batch[V]) error {
+		a.Effect, err = b.apply(&c)
 		return err
 	})
 	if err != nil {
-		return Applied{}, err
+		return ChangeResult{}, err
 	}
 	return a, nil
 }
 
 // Apply makes the changes in their order, all of them in one revision. It returns
 // what became of each.
-func (s *Session[V]) Apply(changes ...Change[V]) ([]Applied, error) {
-	applied := make([]Applied, len(changes))
-	revision, err := s.d.change(s, func(st *stage[V]) (err error) {
+func (s *Session[V]) Apply(changes ...Change[V]) ([]ChangeResult, error) {
+	applied := make([]ChangeResult, len(changes))
+	revision, err := s.d.change(s, func(b *batch[V]) (err error) {
 		for i := range changes {
-			if applied[i].Effect, err = st.apply(&changes[i]); err != nil {
+			if applied[i].Effect, err = b.apply(&changes[i]); err != nil {
 				return within("changes", i, err)
 			}
 		}
@@ -134,28 +141,28 @@ func (s *Session[V]) Apply(changes ...Change[V]) ([]Applied, error) {
 	return applied, nil
 }
 
-// apply makes one change on the stage, or refuses it.
-func (st *stage[V]) apply(c *Change[V]) (Effect, error) {
+// apply makes one change on the batch, or refuses it.
+func (b *batch[V]) apply(c *Change[V]) (Effect, error) {
 	if c.Op >= ops {
 		return Unchanged, refuse("Op", uint8(c.Op), ErrOutOfRange)
 	}
-	e := st.look(c.ID)
+	e := b.look(c.ID)
 	if c.Op == Remove {
 		if e == nil {
 			return Unchanged, refuse("ID", c.ID, ErrUnknown)
 		}
-		return st.remove(c.ID), nil
+		return b.remove(c.ID), nil
 	}
-	if err := st.check(c.ID, &c.Value); err != nil {
+	if err := b.check(c.ID, &c.Value); err != nil {
 		return Unchanged, err
 	}
 	switch {
 	case c.Op == Replace:
-		return st.replace(c.ID, c.Value), nil
-	case c.Op == Add && e != nil && e.claimOf(st.by) >= 0:
+		return b.replace(c.ID, c.Value), nil
+	case c.Op == Add && e != nil && e.claimOf(b.by) >= 0:
 		return Unchanged, refuse("ID", c.ID, ErrDuplicate)
 	}
-	return st.upsert(c.ID, c.Value), nil
+	return b.upsert(c.ID, c.Value), nil
 }
 
 func refuse(field string, value any, err error) error {
@@ -173,63 +180,63 @@ func within(list string, i int, err error) error {
 // Reconcile makes what the source claims equal to the list. Members that are new
 // join in the order of the list; the others keep their places. The source drops
 // its claim to members that are not in the list.
-func (s *Session[V]) Reconcile(list []Entry[V]) (Tally, error) {
+func (s *Session[V]) Reconcile(list []Entry[V]) (ListResult, error) {
 	return s.reconcile(list, nil)
 }
 
 // ReconcileAt is Reconcile for a source that numbers its lists, for those that
 // arrive late or twice. A refused revision is a [StaleError].
-func (s *Session[V]) ReconcileAt(revision uint64, list []Entry[V]) (Tally, error) {
+func (s *Session[V]) ReconcileAt(revision uint64, list []Entry[V]) (ListResult, error) {
 	return s.reconcile(list, &revision)
 }
 
-func (s *Session[V]) reconcile(list []Entry[V], dated *uint64) (t Tally, err error) {
-	t.Revision, err = s.d.change(s, func(st *stage[V]) error {
+func (s *Session[V]) reconcile(list []Entry[V], dated *uint64) (t ListResult, err error) {
+	t.Revision, err = s.d.change(s, func(b *batch[V]) error {
 		if dated != nil && s.dated && *dated <= s.last {
 			return &StaleError{Source: s.of.name, Current: s.last, Attempted: *dated}
 		}
-		st.session, st.dated = s, dated
-		return st.reconcile(list, &t)
+		b.session, b.dated = s, dated
+		return b.reconcile(list, &t)
 	})
 	if err != nil {
-		return Tally{}, err
+		return ListResult{}, err
 	}
 	return t, nil
 }
 
-// reconcile stages the list. The marks that it leaves on entries mean nothing to
+// reconcile puts the list into the batch. The marks that it leaves on entries mean nothing to
 // any other list.
-func (st *stage[V]) reconcile(list []Entry[V], t *Tally) error {
-	d := st.d
+func (b *batch[V]) reconcile(list []Entry[V], t *ListResult) error {
+	d := b.d
 	d.rounds++
 	named := 0 // of the members that the source claims
 	for i := range list {
 		item := &list[i]
-		if err := st.check(item.ID, &item.Value); err != nil {
+		if err := b.check(item.ID, &item.Value); err != nil {
 			return within("list", i, err)
 		}
 		e := d.entries[item.ID]
 		twice := e != nil && e.round == d.rounds
 		if e == nil {
-			_, twice = st.touched[item.ID]
+			_, twice = b.touched[item.ID]
 		}
 		if twice {
 			return within("list", i, refuse("ID", item.ID, ErrDuplicate))
 		}
 		if e != nil {
 			e.round = d.rounds
-			if e.claimOf(st.by) >= 0 {
+			if e.claimOf(b.by) >= 0 {
 				named++
 			}
 		}
-		t.counts[st.upsert(item.ID, item.Value)]++
+		t.counts[b.upsert(item.ID, item.Value)]++
 	}
-	if named == st.by.claims {
+	if named == b.by.claims {
 		return nil
 	}
 	for _, m := range d.Load().members.all {
-		if e := d.entries[m.ID]; e.round != d.rounds && e.claimOf(st.by) >= 0 {
-			t.counts[st.remove(m.ID)]++
+		if e := d.entries[m.ID]; e.round != d.rounds && e.claimOf(b.by) >= 0 {
+			t.counts[b.remove(m.ID)]++
 		}
 	}
 	return nil

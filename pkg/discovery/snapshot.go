@@ -48,7 +48,7 @@ type Member[V any] struct {
 type Snapshot[V any] struct {
 	rules    *rules[V]
 	revision uint64
-	members  roll[V]
+	members  memberList[V]
 	index    *index
 }
 
@@ -156,7 +156,7 @@ func (d Delta[V]) Empty() bool {
 // An identity whose incarnation is another one has left and joined.
 func (s *Snapshot[V]) Delta(older *Snapshot[V]) (Delta[V], error) {
 	var d Delta[V]
-	var before reader[V]
+	var before memberReader[V]
 	if older != nil {
 		switch {
 		case older.rules != s.rules:
@@ -168,7 +168,7 @@ func (s *Snapshot[V]) Delta(older *Snapshot[V]) (Delta[V], error) {
 	}
 	// Who joined later stands further on. So up to the last member of the older
 	// one, the newer one has only members that the older one has too.
-	after := reader[V]{pages: s.members.pages}
+	after := memberReader[V]{pages: s.members.pages}
 	for {
 		skipShared(&before, &after)
 		a, b := before.now(), after.now()

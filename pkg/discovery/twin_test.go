@@ -325,7 +325,7 @@ func (p *play) change() discovery.Change[int] {
 // step.
 func requireDirectory(t failer, atOnce bool, script []byte) {
 	t.Helper()
-	cfg := discovery.Config[int]{Equal: sameInt, AtOnce: atOnce, DrainFor: 10 * time.Second}
+	cfg := discovery.Config[int]{Equal: sameInt, RemoveImmediately: atOnce, DrainFor: 10 * time.Second}
 	d, err := discovery.New(cfg)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -441,7 +441,7 @@ func (p *play) step(name string, op int) {
 		p.list(name, s, list, op)
 	default:
 		c := p.change()
-		var got discovery.Applied
+		var got discovery.ChangeResult
 		var err error
 		switch c.Op {
 		case discovery.Upsert:
@@ -451,7 +451,7 @@ func (p *play) step(name string, op int) {
 		case discovery.Remove:
 			got, err = s.Remove(c.ID)
 		default:
-			var all []discovery.Applied
+			var all []discovery.ChangeResult
 			if all, err = s.Apply(c); err == nil {
 				got = all[0]
 			}
@@ -463,13 +463,13 @@ func (p *play) step(name string, op int) {
 		if err != nil {
 			p.agree(name, nil, err, want, wantErr)
 		} else {
-			p.agree(name, []discovery.Applied{got}, nil, want, wantErr)
+			p.agree(name, []discovery.ChangeResult{got}, nil, want, wantErr)
 		}
 	}
 }
 
 func (p *play) list(name string, s *discovery.Session[int], list []discovery.Entry[int], op int) {
-	var got discovery.Tally
+	var got discovery.ListResult
 	var err error
 	stale := false
 	if op&15 == 8 {
@@ -550,7 +550,7 @@ func (p *play) refusedForClose(name string, err error) bool {
 	return p.closed
 }
 
-func (p *play) agree(name string, got []discovery.Applied, err error, want []discovery.Effect, wantErr error) {
+func (p *play) agree(name string, got []discovery.ChangeResult, err error, want []discovery.Effect, wantErr error) {
 	if (err != nil) != (wantErr != nil) || err == nil && len(got) != len(want) {
 		p.t.Fatalf("%s: got %v and %v, want %v and %v", name, got, err, want, wantErr)
 	}

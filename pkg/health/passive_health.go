@@ -1,133 +1,466 @@
+// Explorable.
+
 package health
 
 import (
+	"container/heap"
+	"math"
+	"math/bits"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
-// PassiveHealth judges the endpoints of one fleet by the ends of calls. (stub: the
-// helper LADDER owns this file; the signatures are what dispatch is written against.)
-type PassiveHealth struct{}
+const (
+	// passiveTick is the time from one look at the fleet to the next while calls are
+	// made, and passiveIdle the same while none are.
+	passiveTick = 100 * time.Millisecond
+	passiveIdle = time.Second
+	// servesNow is how long after its last success a fleet is taken to serve.
+	servesNow = int64(time.Second)
+	// silentFleet is how long a fleet must have served nothing, and lostCalls how many
+	// calls in a row it must have lost, before a success wakes everybody.
+	silentFleet = int64(500 * time.Millisecond)
+	lostCalls   = 4
+	// wakeAlike and wakeAll bound when the endpoints are due that a success woke: of
+	// the same cause, and all.
+	wakeAlike = int64(200 * time.Millisecond)
+	wakeAll   = int64(500 * time.Millisecond)
+	// lostShare is how many trials a failed call pays for.
+	lostShare = 0.1
+	// repeatableFirst is how long a due trial waits for a call that may be repeated.
+	repeatableFirst = int64(250 * time.Millisecond)
+	// skipped is how much later a trial is due that a call could not make.
+	skipped = int64(20 * time.Millisecond)
+	// trialsAsked bounds how many due trials one call is asked about.
+	trialsAsked = 8
+	// trialHold is how long a trial may run before it counts as silent; or as long as
+	// silence takes for the endpoint.
+	trialHold = int64(5 * time.Second)
+	// stepBack is how far instants may be out of order without the clock having
+	// stepped.
+	stepBack = int64(time.Second)
+	// farthest bounds instants, so that no sum overflows.
+	farthest = int64(1)<<61 - 1
+	// runLengths is how many lengths of runs are told apart.
+	runLengths = 64
+	// flushedFrom is the fleet size from which successes are counted in batches.
+	flushedFrom = 32
+	// largestBatch bounds the batches.
+	largestBatch = 64
+	// notBusy is the part of "too busy" answers up to which a fleet is not short of
+	// capacity.
+	notBusy = 0.05
+)
 
-// PassiveHealthConfig are the settings of a PassiveHealth; the zero value is the
-// defaults, found by simulation.
-type PassiveHealthConfig struct {
-	_ struct{}
-	// Off switches ejection, trials and lowered shares off.
-	Off bool
-	// Seed makes jitter and trials replay. 0 is no seed.
-	Seed uint64
+// PassiveHealth judges the endpoints of one fleet by the ends of calls.
+//
+// A PassiveHealth is made by NewPassiveHealth; its zero value is not for use.
+//
+// # Concurrency
+//
+// Calls to sound endpoints that succeed take no lock. Everything else is one
+// critical section of the fleet.
+type PassiveHealth struct {
+	cfg PassiveHealthConfig
+
+	// served is how many calls succeeded; batch is the mask of the batches that are
+	// counted in it, and base the first instant that was heard of, shift what is added
+	// to the time since then.
+	served syncx.Uint64
+	batch  syncx.Uint64
+	shift  syncx.Int64
+	base   time.Time
+	// due is the instant of the next trial, and dueServed how many calls must have
+	// succeeded for it.
+	due       syncx.Int64
+	dueServed syncx.Uint64
+
+	mu syncx.Mutex
+	// Guarded by mu.
+	chance    *poise.Generator
+	latest    int64 // instant
+	endpoints []*PassiveEndpoint
+	added     uint64
+	queue     trialQueue
+	list      ejectedList
+	ejected   int // how many
+	partial   int // ejected for EjectedPartial
+	runs      [runLengths]int
+	failed    uint64 // failures of endpoints that succeeded afterwards
+	peers     record // sum of what the endpoints remember, as of the last look
+	busy      busyRecord
+	latency   int64 // mean of all, as of the last look
+	// lost is how many calls in a row were lost, servedAt when a success was last
+	// noticed and servedSeen how many there were then.
+	lost       int
+	servedAt   int64
+	servedSeen uint64
+	woken      [ejectionCauses]int64 // instant of the last waking of a cause
+	trials     uint64                // claimed so far
+	accusation uint64                // the last
+	tokens     float64
+	tokensAt   uint64 // served, up to which they were earned
+	looked     int64  // instant of the last Advance
+	started    uint64 // calls begun, as of the last look
 }
 
-// PassiveState is where an endpoint stands.
-type PassiveState uint8
-
-const (
-	// Serving endpoints get their full share.
-	Serving PassiveState = iota
-	// Returning endpoints come back step by step.
-	Returning
-	// Ejected endpoints get trials only.
-	Ejected
-)
-
-// EjectionCause is why an endpoint was ejected.
-type EjectionCause uint8
-
-const (
-	// NotEjected: it is not ejected.
-	NotEjected EjectionCause = iota
-	// EjectedUnreachable: nothing could be sent to it.
-	EjectedUnreachable
-	// EjectedFailures: a run of failures that peers did not have.
-	EjectedFailures
-	// EjectedOverloaded: a run of refusals that peers did not have.
-	EjectedOverloaded
-	// EjectedSilent: it answered nothing while peers did.
-	EjectedSilent
-	// EjectedPartial: it fails more often than peers.
-	EjectedPartial
-)
-
 // NewPassiveHealth returns a PassiveHealth of no endpoints, or a [poise.FieldError].
-func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) { return &PassiveHealth{}, nil }
+func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p := &PassiveHealth{cfg: cfg, tokens: float64(cfg.Trials)}
+	if cfg.Seed != 0 {
+		p.chance = poise.NewGenerator(cfg.Seed)
+	}
+	p.due.Store(never)
+	return p, nil
+}
 
-// PassiveEndpoint is one incarnation of one endpoint.
-type PassiveEndpoint struct{}
+// instant returns how long after the base now is.
+func (p *PassiveHealth) instant(now time.Time) int64 {
+	return max(-farthest, min(int64(now.Sub(p.base)), farthest)) + p.shift.Load()
+}
 
-// PassiveCall is what Begin hands to Answered and End. A value; the zero value reports nothing.
-type PassiveCall struct{}
+// enter locks and returns the instant, which is never more than a moment before one
+// that was returned before.
+func (p *PassiveHealth) enter(now time.Time) int64 {
+	p.mu.Lock()
+	at := p.instant(now)
+	switch {
+	case at > farthest || at < -farthest:
+		p.rebase(at)
+		return 0
+	case at > p.latest:
+		p.latest = at
+	case at < p.latest-stepBack:
+		// The clock stepped back: time goes on from where it was.
+		p.shift.Add(p.latest - at)
+		return p.latest
+	}
+	return at
+}
+
+// rebase begins a new time at 0, after steps that add up to decades. What waits is
+// due. Requires mu.
+func (p *PassiveHealth) rebase(at int64) {
+	p.shift.Add(-at)
+	p.latest, p.looked, p.servedAt, p.busy.at = 0, 0, 0, 0
+	p.woken = [ejectionCauses]int64{}
+	for _, e := range p.endpoints {
+		e.rebase()
+	}
+	heap.Init(&p.queue)
+	p.schedule()
+}
 
 // Add brings an endpoint into the fleet. value is opaque, and comes back from Trial and
 // LeastRecentlyTried.
-func (p *PassiveHealth) Add(value any, now time.Time) *PassiveEndpoint { return &PassiveEndpoint{} }
+func (p *PassiveHealth) Add(value any, now time.Time) *PassiveEndpoint {
+	p.mu.Lock()
+	if p.added == 0 {
+		p.base = now
+	}
+	p.mu.Unlock()
+	at := p.enter(now)
+	defer p.mu.Unlock()
+	p.added++
+	e := &PassiveEndpoint{
+		health: p, value: value, number: p.added, index: len(p.endpoints),
+		phase: poise.Mix64(p.added), since: at, settled: at, queued: -1,
+	}
+	e.word.Store(flagPlain)
+	if p.cfg.Off {
+		return e
+	}
+	p.endpoints = append(p.endpoints, e)
+	p.resize()
+	return e
+}
 
 // Remove takes it out; results of its calls count no more.
-func (p *PassiveHealth) Remove(e *PassiveEndpoint, now time.Time) {}
+func (p *PassiveHealth) Remove(e *PassiveEndpoint, now time.Time) {
+	p.enter(now)
+	defer p.mu.Unlock()
+	if e.removed || p.cfg.Off {
+		return
+	}
+	e.setRun(0)
+	if e.state == Ejected {
+		p.leave(e)
+	}
+	e.state, e.cause, e.removed, e.accused = Serving, NotEjected, true, false
+	last := len(p.endpoints) - 1
+	p.endpoints[e.index] = p.endpoints[last]
+	p.endpoints[e.index].index = e.index
+	p.endpoints[last] = nil
+	p.endpoints = p.endpoints[:last]
+	e.note()
+	p.resize()
+	p.schedule()
+}
+
+// resize fits the batches to the size of the fleet. Requires mu.
+func (p *PassiveHealth) resize() {
+	batch := uint64(1)
+	if n := uint64(len(p.endpoints)); n >= flushedFrom {
+		batch = min(largestBatch, uint64(1)<<bits.Len64(n/flushedFrom))
+	}
+	p.batch.Store(batch - 1)
+}
+
+// schedule publishes when Trial has something to do. Requires mu.
+func (p *PassiveHealth) schedule() {
+	p.dueServed.Store(0)
+	p.due.Store(p.queue.first())
+}
+
+// earn adds the tokens for the calls that were served. Requires mu.
+func (p *PassiveHealth) earn() {
+	served := p.served.Load()
+	p.tokens = min(p.tokens+float64(served-p.tokensAt)*p.cfg.TrialShare, float64(p.cfg.Trials))
+	p.tokensAt = served
+}
 
 // Trial claims an ejected endpoint that is due for a trial call, if the budget of trials
 // has one. allow says whether this call may go to it (eligible otherwise, untried, of its
 // scope). repeatable calls are preferred. The claim is ended by End of the PassiveCall.
 // The common case, nobody ejected, is one atomic load.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
-	return nil, PassiveCall{}, false
+	due := p.due.Load()
+	if due == never || p.instant(now) < due || p.served.Load() < p.dueServed.Load() {
+		return nil, PassiveCall{}, false
+	}
+	at := p.enter(now)
+	defer p.mu.Unlock()
+	p.earn()
+	if p.tokens < 1 {
+		p.dueServed.Store(p.served.Load() + uint64(math.Ceil((1-p.tokens)/p.cfg.TrialShare)))
+		return nil, PassiveCall{}, false
+	}
+	e = p.claim(repeatable, allow, at)
+	p.schedule()
+	if e == nil {
+		return nil, PassiveCall{}, false
+	}
+	p.tokens--
+	p.trials++
+	e.trial, e.trialAge = p.trials, 0
+	call = e.begin(at)
+	call.trial = e.trial
+	return e, call, true
 }
 
-// LeastRecentlyTried returns the best of the ejected for a call that finds nobody else.
+// claim takes the endpoint out of the queue that the call may try, nil if there is
+// none. Requires mu.
+func (p *PassiveHealth) claim(repeatable bool, allow func(value any) bool, at int64) *PassiveEndpoint {
+	for range min(trialsAsked, len(p.queue)) {
+		e := p.queue[0]
+		if e.due > at {
+			return nil
+		}
+		wait := skipped
+		switch {
+		case !allow(e.value):
+		case !repeatable && e.cause != EjectedUnreachable && at < e.preferred:
+			wait = e.preferred - at
+		default:
+			p.queue.remove(e)
+			p.list.pushBack(e)
+			return e
+		}
+		e.due = at + wait
+		heap.Fix(&p.queue, 0)
+	}
+	return nil
+}
+
+// LeastRecentlyTried returns the best of the ejected for a call that finds nobody else:
+// one that serves a part if there is one, and else the one that was not tried for the
+// longest time.
 func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.Time) (e *PassiveEndpoint, ok bool) {
-	return nil, false
+	p.enter(now)
+	defer p.mu.Unlock()
+	for candidate := range p.list.all {
+		partial := candidate.cause == EjectedPartial
+		if e != nil && !partial || !allow(candidate.value) {
+			continue
+		}
+		e = candidate
+		if partial || p.partial == 0 {
+			break
+		}
+	}
+	return e, e != nil
 }
 
-// Value returns what Add was given.
-func (e *PassiveEndpoint) Value() any { return nil }
-
-// Ejected reports whether calls other than trials should go elsewhere: one atomic load.
-func (e *PassiveEndpoint) Ejected() bool { return false }
-
-// Share is the part of its picks that it should take, in (0, 1]: 1 unless it returns or
-// says that it is overloaded. A pick of an endpoint with share w is drawn again, up to three times, with
-// probability 1 − w, then taken. One atomic load.
-func (e *PassiveEndpoint) Share(now time.Time) float64 { return 1 }
-
-// Begin notes that a call goes to the endpoint.
-func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall { return PassiveCall{} }
-
-// Answered judges a call at the first byte of its answer; End of it then says nothing
-// more, but for what came later in the body. It reports whether Ejected has changed of anybody.
-func (e *PassiveEndpoint) Answered(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
-	return false
+// OverloadedShare is the part of recent calls that were refused for want of capacity, or
+// eight times the part that ended in silence, the first few aside, if that is more: retries
+// after Overloaded and Silent stop while it is over a quarter. Calls to ejected endpoints do not count.
+func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
+	at := p.enter(now)
+	defer p.mu.Unlock()
+	p.busy.advance(at, p.served.Load())
+	return p.busy.pressure()
 }
 
-// End ends a call. It reports whether Ejected has changed of anybody.
-func (e *PassiveEndpoint) End(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
-	return false
-}
-
-// Advance does what is due at the instant: silence, trials, shares. It returns when it
-// is to be called again (zero: not before the next End), and whether Ejected has changed of anybody. late is by
-// how much the caller came later than it was asked to: a pause of the process blames nobody.
+// Advance does what is due at the instant: silence, shares, trials that do not end. It
+// returns when it is to be called again (zero: not before the next Add), and whether
+// Ejected has changed of anybody. late is by how much the caller came later than it was
+// asked to: a pause of the process blames nobody.
 func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Time, changed bool) {
-	return time.Time{}, false
+	at := p.enter(now)
+	defer p.mu.Unlock()
+	if len(p.endpoints) == 0 {
+		return time.Time{}, false
+	}
+	elapsed := max(0, min(at-p.looked, 2*int64(passiveTick)))
+	if late > passiveTick {
+		elapsed = 0
+	}
+	p.looked = max(p.looked, at)
+	if served := p.served.Load(); served != p.servedSeen {
+		p.servedSeen, p.servedAt = served, at
+	}
+	p.busy.advance(at, p.served.Load())
+	peers, latency, known, started := record{}, 0.0, 0.0, uint64(0)
+	for _, e := range p.endpoints {
+		e.remember()
+		if e.state != Ejected {
+			peers.served += e.memory.served
+			peers.failed += e.memory.failed
+		}
+		if mean := e.latency.Load(); mean > 0 {
+			latency += float64(mean)
+			known++
+		}
+		started += e.started.Load()
+	}
+	p.peers, p.latency = peers, int64(latency/max(known, 1))
+	for _, e := range p.endpoints {
+		changed = e.look(at, elapsed) || changed
+	}
+	wait := passiveIdle
+	if started != p.started {
+		wait = passiveTick
+	}
+	p.started = started
+	return now.Add(wait), changed
 }
 
-// OverloadedShare is the part of recent answers of the fleet that said "too busy": retries
-// after Overloaded stop while it is over a quarter.
-func (p *PassiveHealth) OverloadedShare(now time.Time) float64 { return 0 }
-
-// PassiveInspection is one endpoint as it stands, for people and for evidence.
-type PassiveInspection struct {
-	State     PassiveState
-	Cause     EjectionCause
-	Share     float64
-	Since     time.Time     // of the state
-	Until     time.Time     // next trial, if ejected
-	Run       int           // failures in a row
-	Backoff   time.Duration // of the ejection
-	LastError error
+// mark returns the record as it stands for the endpoint. Requires mu.
+func (p *PassiveHealth) mark(e *PassiveEndpoint) peerMark {
+	return peerMark{p.served.Load(), p.failed, e.answered.Load(), e.failed}
 }
 
-// Inspect returns how the endpoint stands.
-func (e *PassiveEndpoint) Inspect(now time.Time) PassiveInspection {
-	return PassiveInspection{Share: 1}
+// since returns what the peers of the endpoint did since the mark. Requires mu.
+func (p *PassiveHealth) since(m peerMark, e *PassiveEndpoint) record {
+	served := float64(p.served.Load()-m.served) - float64(e.answered.Load()-m.ownServed)
+	failed := float64(p.failed-m.failed) - float64(e.failed-m.ownFailed)
+	return record{max(0, served), max(0, failed)}
+}
+
+// peerRecord returns what is remembered of the peers of the endpoint. Requires mu.
+func (p *PassiveHealth) peerRecord(e *PassiveEndpoint) record {
+	return record{max(0, p.peers.served-e.memory.served), max(0, p.peers.failed-e.memory.failed)}
+}
+
+// convicts reports whether a run of so many failures since the mark is too long for
+// an endpoint that does as well as the peers that served since then. Requires mu.
+func (p *PassiveHealth) convicts(e *PassiveEndpoint, run int, since record) bool {
+	if since.served < 1 {
+		return false
+	}
+	alike := p.ejected + p.runsFrom(run)
+	if e.run >= run {
+		alike--
+	}
+	bad := float64(max(0, alike))
+	good := max(1, min(float64(len(p.endpoints)-1)-bad, since.served))
+	evidence := -float64(run)*math.Log(p.peerRate(e, since)) + math.Log((bad+0.5)/(good+0.5))
+	return evidence >= math.Log(p.cfg.Odds)
+}
+
+// peerRate is the share of failures of the peers, at its worst. Requires mu.
+func (p *PassiveHealth) peerRate(e *PassiveEndpoint, since record) float64 {
+	rate := max(p.cfg.PeerRate, since.rate())
+	if known := p.peerRecord(e); known.served > 0 {
+		rate = max(rate, known.rate())
+	}
+	return rate
+}
+
+// runsFrom is how many endpoints that are not ejected have at least so long a run.
+// Requires mu.
+func (p *PassiveHealth) runsFrom(run int) int {
+	count := 0
+	for _, n := range p.runs[min(run, runLengths-1):] {
+		count += n
+	}
+	return count
+}
+
+// jittered is the time with up to a quarter more or less. Requires mu.
+func (p *PassiveHealth) jittered(d time.Duration) int64 {
+	return int64(d) - int64(d)/4 + int64(p.chance.Below(uint64(d)/2+1))
+}
+
+// serves reports whether the fleet served lately. Requires mu.
+func (p *PassiveHealth) serves(at int64) bool {
+	return p.served.Load() != p.servedSeen || at-p.servedAt <= servesNow
+}
+
+// succeeded notes a success that was told under the lock, of an endpoint that was
+// ejected for the cause if it was. Requires mu.
+func (p *PassiveHealth) succeeded(at int64) {
+	silent := p.lost >= lostCalls && p.served.Load() == p.servedSeen && at-p.servedAt >= silentFleet
+	p.lost = 0
+	p.servedAt = max(p.servedAt, at)
+	if silent {
+		p.wake(at, wakeAll, func(*PassiveEndpoint) bool { return true })
+	}
+}
+
+// wakeLike makes those due soon that are out for the cause. Requires mu.
+func (p *PassiveHealth) wakeLike(cause EjectionCause, at int64) {
+	if last := p.woken[cause]; last != 0 && at-last < wakeAlike {
+		return
+	}
+	p.woken[cause] = at
+	p.wake(at, wakeAlike, func(e *PassiveEndpoint) bool { return e.cause == cause })
+}
+
+// wake makes the endpoints due within the time. Requires mu.
+func (p *PassiveHealth) wake(at, within int64, who func(*PassiveEndpoint) bool) {
+	for _, e := range p.queue {
+		if who(e) {
+			e.due = min(e.due, at+int64(p.chance.Below(uint64(within))))
+			e.preferred = e.due
+		}
+	}
+	heap.Init(&p.queue)
+	p.schedule()
+}
+
+// leave takes the endpoint out of what holds the ejected. Requires mu.
+func (p *PassiveHealth) leave(e *PassiveEndpoint) {
+	p.queue.remove(e)
+	p.list.remove(e)
+	p.ejected--
+	if e.cause == EjectedPartial {
+		p.partial--
+	}
+	if e.trial != 0 {
+		e.trial = 0
+		p.giveBack()
+	}
+}
+
+// giveBack returns the token of a trial. Requires mu.
+func (p *PassiveHealth) giveBack() {
+	p.tokens = min(p.tokens+1, float64(p.cfg.Trials))
+	p.dueServed.Store(0)
 }

@@ -8,48 +8,57 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // attempt is one call sent to one endpoint, from admission to the end of the
-// response body. Its slot decides who ends it: of a read, a close, a cancellation
-// and an error that race, the one whose Release succeeds.
+// response body. Its slot decides who ends it: of a read, a close, a look of the
+// watchdog and an error that race, the one whose End succeeds.
 type attempt struct {
-	balancer *Balancer
-	request  *http.Request // the caller's
-	member   *member
-	number   int
-	permit   Permit
-	slot     Slot
-	told     *told // nil: Config.Health is off
-	began    time.Time
+	call     *call
+	slot     dispatch.Call
 	decision *poise.Decision
-	sent     *requestBody // nil without a body
+	sent     *requestBody   // nil without a body, or with a small one
+	early    *informational // nil if nobody wants it
 
 	// Written before the body goes to the caller, read by whoever ends it.
-	header  time.Duration
-	status  int
-	outcome poise.Outcome
-	body    io.ReadCloser // the endpoint's
-	cancel  context.CancelFunc
-	timer   *time.Timer
-	unwatch func() bool
+	header time.Time
+	status int
+	result poise.Result
+	body   io.ReadCloser // the endpoint's
+	cancel context.CancelFunc
+	timer  *time.Timer
 
 	// closing is set before the caller's Close reaches the endpoint's body, so that
 	// a read it interrupts is not taken for a failure.
 	closing syncx.Bool
+	// ended is why the watchdog has ended the attempt.
+	ended syncx.Uint32
+	// reading is since which look a read of the body is under way; 0 if none is.
+	reading  syncx.Uint64
+	upgraded bool
+
+	// The watchdog's list.
+	shard      uint8
+	watched    bool
+	prev, next *attempt
 
 	// An attempt that ended with an error tells the observer later, when it is
 	// known whether another one follows.
 	untold  bool
 	retried bool
-	err     error
-	total   time.Duration // written by whoever ends it
+	late    poise.Result
+	end     time.Time // written by whoever ends it
 }
+
+// pauseGrace is how long after a deadline the end of an attempt may be seen: later
+// than that this process was paused, and nobody is to blame.
+const pauseGrace = 100 * time.Millisecond
 
 // send makes the call and returns its response. On an error the attempt has
 // ended, but the observer was not told.
-func (a *attempt) send(source io.ReadCloser) (resp *http.Response, err error) {
+func (a *attempt) send(timeout time.Duration) (resp *http.Response, err error) {
 	sound := false
 	defer func() {
 		if sound && err == nil {
@@ -57,49 +66,103 @@ func (a *attempt) send(source io.ReadCloser) (resp *http.Response, err error) {
 		}
 		a.drop(resp)
 		if !sound { // a panic is on its way through
-			a.outcome = poise.Failure
+			a.result = poise.Result{Outcome: poise.Failure}
 		}
-		resp, a.err = nil, err
-		a.untold = a.release(a.outcome)
+		resp = nil
+		a.untold = a.release(a.result, time.Now())
 	}()
-	resp, err = a.member.Endpoint.RoundTrip(a.outgoing(source))
-	a.header = time.Since(a.began)
-	err = a.blame(resp, err)
-	if err != nil {
-		a.outcome = a.judge(nil, err)
-	} else {
+	resp, err = a.slot.Value().(Endpoint).RoundTrip(a.outgoing(timeout))
+	if resp == nil && err == nil {
+		err = errNoResponse
+	}
+	a.header = time.Now()
+	a.result, err = a.judge(resp, err, timeout)
+	if err == nil {
 		a.status = resp.StatusCode
-		a.outcome = a.judge(resp, nil)
 	}
 	sound = true
 	return resp, err
 }
 
-// blame returns the error of the attempt: where several things went wrong, the
-// one that was first to blame.
-func (a *attempt) blame(resp *http.Response, err error) error {
-	late := a.timer != nil && !a.timer.Stop() // the context may be cancelled already
+// errNoResponse is the error of an Endpoint that breaks the rules of
+// http.RoundTripper.
+var errNoResponse = errors.New("poisehttp: endpoint returned neither response nor error")
+
+// outgoing returns what is sent: the caller's request itself where nothing has to
+// differ, else a copy with the attempt's context and body.
+func (a *attempt) outgoing(timeout time.Duration) *http.Request {
+	c := a.call
+	if c.body == nil && c.small == nil && timeout <= 0 && a.early == nil {
+		return c.request
+	}
+	ctx := c.request.Context()
+	if a.early != nil {
+		ctx = a.early
+	}
+	if timeout > 0 {
+		ctx, a.cancel = context.WithCancel(ctx)
+		a.timer = time.AfterFunc(timeout, a.cancel)
+	}
+	out := c.request.WithContext(ctx)
 	switch {
-	case gaveUp(a.request):
-		// What the endpoint says then may be a consequence, such as a body that
-		// ended early because it was aborted.
-		if ctx := a.request.Context(); err != nil && ctx.Err() != nil {
-			return context.Cause(ctx)
+	case c.small != nil:
+		small := c.small
+		out.Body = newSmallBody(small)
+		out.GetBody = func() (io.ReadCloser, error) { return newSmallBody(small), nil }
+	case c.body != nil:
+		a.sent = &requestBody{source: c.body, length: c.request.ContentLength}
+		c.body = nil
+		if ctx.Done() != nil {
+			a.sent.unwatch = context.AfterFunc(ctx, a.sent.abort)
 		}
-	case late && errors.Is(err, ErrNotSent):
-		return &notSentError{ErrAttemptTimeout}
-	case late:
-		return ErrAttemptTimeout
-	case err != nil && a.sent.failed() != nil:
-		return a.sent.failed()
+		out.Body = a.sent
+		out.GetBody = nil // whether to replay is decided by the call
 	}
-	if resp == nil && err == nil {
-		return errNoResponse
-	}
-	return err
+	return out
 }
 
-// gaveUp reports whether the caller has cancelled: by the context, or by the older
+// judge returns how the attempt came out, and its error: where several things went
+// wrong, the one that was first to blame.
+func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (poise.Result, error) {
+	timedOut := a.timer != nil && !a.timer.Stop() // the context may be cancelled already
+	req := a.call.request
+	unsound := a.sent.failed()
+	switch {
+	case err != nil && gaveUp(req):
+		// What the endpoint says then may be a consequence, such as a body that
+		// ended early because it was aborted.
+		if cause := context.Cause(req.Context()); cause != nil {
+			err = cause
+		}
+		outcome := leftBy(req, a.header)
+		if outcome == poise.Silent && unsound != nil {
+			outcome = poise.Invalid
+		}
+		return poise.Result{Outcome: outcome, Err: err}, err
+	case timedOut:
+		outcome := poise.Silent
+		if unsound != nil || a.header.Sub(a.slot.Began()) > timeout+pauseGrace {
+			outcome = poise.Invalid
+		}
+		late := error(ErrAttemptTimeout)
+		if errors.Is(err, ErrNotSent) {
+			late = &notSentError{cause: late}
+		}
+		return poise.Result{Outcome: outcome, Err: late}, late
+	case err != nil && unsound != nil:
+		return poise.Result{Outcome: poise.Invalid, Err: unsound}, unsound
+	case err != nil:
+		resp = nil
+	}
+	result := a.call.transport.cfg.Classify(resp, err)
+	result.RetryAfter = min(result.RetryAfter, a.call.transport.cfg.Repeat.MaxRetryAfter)
+	if result.Err == nil {
+		result.Err = err
+	}
+	return result, err
+}
+
+// gaveUp reports whether the caller waits no longer: by the context, or by the older
 // channel, which http.Client closes when its Timeout is over.
 func gaveUp(req *http.Request) bool {
 	select {
@@ -113,6 +176,21 @@ func gaveUp(req *http.Request) bool {
 	}
 }
 
+// leftBy returns the outcome of an attempt whose caller waits no longer at the
+// instant: a deadline is the endpoint's silence, unless this process was paused; any
+// other end is the caller's own.
+func leftBy(req *http.Request, now time.Time) poise.Outcome {
+	ctx := req.Context()
+	deadline, bounded := ctx.Deadline()
+	switch {
+	case !bounded, errors.Is(ctx.Err(), context.Canceled), now.Before(deadline):
+		return poise.Cancelled
+	case now.Sub(deadline) > pauseGrace:
+		return poise.Invalid
+	}
+	return poise.Silent
+}
+
 // drop closes what is left of a call that nobody waits for any more. The request's
 // body is closed even if the endpoint forgets it.
 func (a *attempt) drop(resp *http.Response) {
@@ -124,136 +202,125 @@ func (a *attempt) drop(resp *http.Response) {
 	}
 }
 
-// errNoResponse is the error of an Endpoint that breaks the rules of
-// http.RoundTripper.
-var errNoResponse = errors.New("poisehttp: endpoint returned neither response nor error")
-
-// outgoing returns what is sent: the caller's request itself where nothing has to
-// differ, else a copy with the attempt's context and body.
-func (a *attempt) outgoing(source io.ReadCloser) *http.Request {
-	timeout := a.balancer.cfg.AttemptTimeout
-	if source == nil && timeout == 0 {
-		return a.request
-	}
-	ctx := a.request.Context()
-	if timeout > 0 {
-		ctx, a.cancel = context.WithCancel(ctx)
-		a.timer = time.AfterFunc(timeout, a.cancel)
-	}
-	out := a.request.WithContext(ctx)
-	if source != nil {
-		a.sent = &requestBody{source: source, length: a.request.ContentLength}
-		if ctx.Done() != nil {
-			a.sent.unwatch = context.AfterFunc(ctx, a.sent.abort)
-		}
-		out.Body = a.sent
-		out.GetBody = nil // whether to replay is decided here
-	}
-	return out
-}
-
-// judge returns the outcome of a response or error.
-func (a *attempt) judge(resp *http.Response, err error) poise.Outcome {
-	if err != nil && a.callersDoing() {
-		return poise.Cancelled
-	}
-	return a.balancer.cfg.Classify(resp, err)
-}
-
-// callersDoing reports whether the caller has given up or its request body has
-// failed: then an error says nothing about the endpoint.
-func (a *attempt) callersDoing() bool { return gaveUp(a.request) || a.sent.failed() != nil }
-
 // deliver hands the response to the caller. From here on the body's end is the
 // attempt's.
 func (a *attempt) deliver(resp *http.Response) *http.Response {
-	resp.Request = a.request
+	t := a.call.transport
+	resp.Request = a.call.request
 	a.body = resp.Body
-	switch {
-	case resp.Body == nil || resp.Body == http.NoBody:
+	if resp.Body == nil || resp.Body == http.NoBody {
 		resp.Body = http.NoBody
-		a.finish(a.outcome, nil)
-	case resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body):
+		a.finish(poise.Result{}, a.header)
+		return resp
+	}
+	a.upgraded = resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body)
+	if a.upgraded {
 		resp.Body = upgradedBody{a}
-	default:
-		if ctx := a.request.Context(); ctx.Done() != nil {
-			// A caller that cancels may never come back to the body.
-			a.unwatch = context.AfterFunc(ctx, a.abandon)
-		}
+	} else {
 		resp.Body = responseBody{a}
+	}
+	if t.watchdog.cutAfter > 0 || !a.upgraded && (t.watchdog.stalled > 0 || mayLeave(a.call.request)) {
+		a.watched = true
+		t.watchdog.add(a)
 	}
 	return resp
 }
 
-func isWriter(body io.Reader) bool {
-	_, ok := body.(io.Writer)
-	return ok
+// mayLeave reports whether the caller may say that it waits no longer: then it may
+// never come back to the body.
+func mayLeave(req *http.Request) bool {
+	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
+	return req.Context().Done() != nil || req.Cancel != nil
 }
 
-// abandon ends the attempt when its caller has cancelled. It runs on a goroutine
-// that nobody else has a hand on, so a panic of the observer ends here.
-func (a *attempt) abandon() {
+// endBy ends the attempt for the watchdog, on a goroutine that nobody else has a hand
+// on, so a panic of the observer ends here.
+func (a *attempt) endBy(v verdict) {
 	defer func() { _ = recover() }()
-	a.end(poise.Cancelled, context.Cause(a.request.Context()))
+	if v == abandoned {
+		a.finish(poise.Result{Outcome: poise.Cancelled, Err: context.Cause(a.call.request.Context())}, time.Now())
+		return
+	}
+	a.ended.CompareAndSwap(uint32(goesOn), uint32(v))
+	a.finish(a.endedAs(), time.Now())
+	closeQuietly(a.body)
 }
 
-// discard ends the attempt without the caller seeing its response.
-func (a *attempt) discard(resp *http.Response) {
-	a.drop(resp)
-	a.finish(a.outcome, nil)
+// endedAs returns what the watchdog says of the attempt.
+func (a *attempt) endedAs() poise.Result {
+	switch verdict(a.ended.Load()) {
+	case cut:
+		return poise.Result{Outcome: poise.Cancelled, Err: ErrCut}
+	case stalls:
+		return poise.Result{Outcome: poise.Silent, Err: ErrBodyStalled}
+	}
+	return poise.Result{}
+}
+
+// why returns the error of a read or write after the watchdog has ended the attempt,
+// and any other error as it is.
+func (a *attempt) why(err error) error {
+	if err != nil && err != io.EOF && !a.closing.Load() {
+		if by := a.endedAs().Err; by != nil {
+			return by
+		}
+	}
+	return err
 }
 
 // bodyEnded ends the attempt after a read of the body failed or met its end.
-func (a *attempt) bodyEnded(err error) {
+func (a *attempt) bodyEnded(err error) error {
+	now := time.Now()
+	err = a.why(err)
 	switch {
 	case err == io.EOF:
-		a.finish(a.outcome, nil)
+		a.finish(poise.Result{}, now)
 	case a.closing.Load():
 		// Close ends it.
-	case a.callersDoing():
-		a.finish(poise.Cancelled, err)
+	case a.ended.Load() != 0:
+		// The watchdog ends it.
+	case gaveUp(a.call.request):
+		a.finish(poise.Result{Outcome: leftBy(a.call.request, now), Err: err}, now)
+	case a.sent.failed() != nil:
+		a.finish(poise.Result{Outcome: poise.Invalid, Err: err}, now)
 	default:
-		a.finish(poise.Failure, err)
+		a.finish(poise.Result{Outcome: poise.Failure, Err: err}, now)
+	}
+	return err
+}
+
+// closed ends the attempt after the caller has closed the body.
+func (a *attempt) closed() { a.finish(poise.Result{}, time.Now()) }
+
+// finish ends the attempt, if nothing else has, frees what it held and tells the
+// observer.
+func (a *attempt) finish(late poise.Result, now time.Time) {
+	if a.release(late, now) {
+		a.tell()
 	}
 }
 
-// finish ends the attempt, if nothing else has, and frees what it held.
-func (a *attempt) finish(outcome poise.Outcome, err error) {
-	if a.unwatch != nil {
-		a.unwatch()
-	}
-	a.end(outcome, err)
-}
-
-// end releases the attempt and tells the observer, if nothing else has. It runs
-// beside deliver when the caller cancels, so it leaves unwatch alone.
-func (a *attempt) end(outcome poise.Outcome, err error) {
-	if a.release(outcome) {
-		a.tell(outcome, err)
-	}
-}
-
-// release gives the slot back, tells the quarantine and frees the context, if
-// nothing else has. It reports whether it did.
-func (a *attempt) release(outcome poise.Outcome) bool {
-	if !a.slot.Release() {
+// release gives the slot back and frees the context, if nothing else has. It reports
+// whether it did.
+func (a *attempt) release(late poise.Result, now time.Time) bool {
+	if !a.slot.End(late, now) {
 		return false
+	}
+	if a.watched {
+		a.call.transport.watchdog.remove(a)
+	}
+	a.end = now
+	if a.header.IsZero() {
+		a.header = now
+	}
+	if a.status != 0 {
+		a.late = late
 	}
 	a.sent.release()
 	if a.cancel != nil {
 		a.timer.Stop()
 		a.cancel()
 	}
-	now := time.Now()
-	a.total = now.Sub(a.began)
-	b := a.balancer
-	if a.member.quarantine.Report(a.permit, outcome, now, b.chance) {
-		b.poke()
-	}
-	if a.told != nil && a.member.signals.report(a.told, outcome, a.status, now) {
-		b.poke()
-	}
-	b.callEnded(a.member)
 	return true
 }
 
@@ -261,18 +328,19 @@ func (a *attempt) release(outcome poise.Outcome) bool {
 func (a *attempt) tellLate() {
 	if a.untold {
 		a.untold = false
-		a.tell(a.outcome, a.err)
+		a.tell()
 	}
 }
 
-func (a *attempt) tell(outcome poise.Outcome, err error) {
-	observe := a.balancer.cfg.Observe
+func (a *attempt) tell() {
+	observe := a.call.transport.cfg.Observe
 	if observe == nil {
 		return
 	}
+	began := a.slot.Began()
 	observe(Event{
-		Request: a.request, Endpoint: a.member.ID, Attempt: a.number,
-		Outcome: outcome, Status: a.status, Err: err, Retried: a.retried,
-		Header: a.header, Total: a.total, Decision: a.decision,
+		Request: a.call.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
+		Began: began, Result: a.result, Late: a.late, Status: a.status, Retried: a.retried,
+		Header: a.header.Sub(began), Total: a.end.Sub(began), Decision: a.decision,
 	})
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
@@ -27,7 +25,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		for range 8 {
 			endpoints = append(endpoints, endpointTo(b, address))
 		}
-		return newBalancer(b, poisehttp.Config{Policy: new(policy.PowerOfTwoChoices), AttemptTimeout: timeout}, endpoints...)
+		return newTransport(b, poisehttp.Config{Loop: loop(by(new(policy.PowerOfTwoChoices))), AttemptTimeout: timeout}, endpoints...)
 	}
 	for _, row := range []struct {
 		via       string
@@ -61,71 +59,38 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkAdmit is what a call costs beside the endpoint: pick, admission,
-// judgement, and giving everything back.
-func BenchmarkAdmit(b *testing.B) {
-	balancer := newBalancer(b, poisehttp.Config{Policy: new(policy.PowerOfTwoChoices)},
-		&constant{&http.Response{StatusCode: 200, Body: http.NoBody}}, &constant{&http.Response{StatusCode: 200, Body: http.NoBody}})
-	req, err := http.NewRequest(http.MethodGet, "http://service.example.com/", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := balancer.RoundTrip(req); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkSlots(b *testing.B) {
-	slots := poisehttp.NewSlots(10, nil)
-	for b.Loop() {
-		slot, err := slots.Begin()
-		if err != nil {
-			b.Fatal(err)
-		}
-		slot.Release()
-	}
-}
-
-func BenchmarkQuarantine(b *testing.B) {
-	quarantine := newQuarantine(b, poisehttp.QuarantineConfig{})
-	for b.Loop() {
-		permit, err := quarantine.Admit()
-		if err != nil {
-			b.Fatal(err)
-		}
-		quarantine.Report(permit, poise.Success, start, nil)
-	}
-}
-
-// BenchmarkRoundTrip_Health shows what health adds to a call that costs nothing
-// itself.
-func BenchmarkRoundTrip_Health(b *testing.B) {
+// BenchmarkRoundTripOverhead is what a call costs beside an endpoint that costs
+// nothing.
+func BenchmarkRoundTripOverhead(b *testing.B) {
+	within, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	for _, row := range []struct {
 		name string
-		cfg  poisehttp.HealthConfig
+		ctx  context.Context
+		body io.ReadCloser
 	}{
-		{"off", poisehttp.HealthConfig{}},
-		{"circuit", poisehttp.HealthConfig{Circuit: new(health.CircuitConfig)}},
-		{"outliers", poisehttp.HealthConfig{Outliers: new(health.OutlierControllerConfig)}},
-		{"window", poisehttp.HealthConfig{Window: new(health.OutcomeWindowConfig)}},
-		{"all", poisehttp.HealthConfig{Circuit: new(health.CircuitConfig), Outliers: new(health.OutlierControllerConfig), Window: new(health.OutcomeWindowConfig), Probes: probing()}},
+		{"context=background/body=none", context.Background(), http.NoBody},
+		{"context=background/body=empty", context.Background(), constantBody{}},
+		{"context=cancellable/body=none", within, http.NoBody},
+		{"context=cancellable/body=empty", within, constantBody{}},
 	} {
-		b.Run("health="+row.name, func(b *testing.B) {
-			resp := &http.Response{StatusCode: 200, Body: http.NoBody}
+		b.Run(row.name, func(b *testing.B) {
+			resp := &http.Response{StatusCode: 200}
 			var endpoints []poisehttp.Endpoint
-			for range 8 {
+			for range 10 {
 				endpoints = append(endpoints, &constant{resp})
 			}
-			balancer := newBalancer(b, poisehttp.Config{Policy: new(policy.PowerOfTwoChoices), Health: row.cfg}, endpoints...)
-			req := newRequest(b, http.MethodGet, nil).WithContext(context.Background())
+			t := newTransport(b, poisehttp.Config{Loop: loop(by(new(policy.PowerOfTwoChoices)))}, endpoints...)
+			req := newRequest(b, http.MethodGet, nil).WithContext(row.ctx)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := balancer.RoundTrip(req); err != nil {
+				resp.Body = row.body
+				got, err := t.RoundTrip(req)
+				if err != nil {
 					b.Fatal(err)
 				}
+				_, _ = got.Body.Read(nil)
+				_ = got.Body.Close()
 			}
 		})
 	}

@@ -3,61 +3,41 @@ package poisehttp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // call is one RoundTrip: its attempts one after the other.
 type call struct {
-	balancer *Balancer
-	request  *http.Request
-	key      poise.Key
-	explain  bool
-	attempts int
+	transport  *Transport
+	request    *http.Request
+	override   *Override
+	query      dispatch.Query
+	attempts   dispatch.Attempts
+	repeatable bool
+	explain    bool
 
 	// What the call holds at the moment. settle gives back whatever is left.
 	body    io.ReadCloser  // the request's, while no attempt has it
+	small   []byte         // what the request's body holds, if it is short and in memory
 	next    *attempt       // admitted, not yet sent
 	last    *attempt       // sent last
 	pending *http.Response // of last, until it is delivered or discarded
 
-	sent []visit // the attempts that came to nothing, nil until there is one
-
-	// What the next attempt passes over: tried names every endpoint that was sent to,
-	// or that refused this attempt; spent those only that refused it or that
-	// answered: asking them again at once helps nobody. nil until there is one.
-	tried   *poise.Tried
-	spent   *poise.Tried
-	refusal error // of this attempt: the last one, a capacity error if any was
-
+	failed   []Attempted
+	sent     int             // how many of them were sent
 	decision *poise.Decision // of the last pick, if it is wanted
+
+	first attempt // so that a call of one attempt allocates once
 }
 
-// visit is an endpoint that the call was sent to, and whether it answered.
-type visit struct {
-	member   *member
-	answered bool
-}
-
-// RoundTrip sends the request to an endpoint, and to others while it may be
-// repeated and the first did not serve. Every error is a [*CallError]; where
-// the caller's context ended the call it unwraps to context.Cause. The older
-// Request.Cancel is watched until the header arrives.
-func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := call{balancer: b, request: req}
-	if req == nil {
-		return nil, c.fail(&poise.FieldError{Field: "Request", Value: nil, Err: ErrBadRequest})
-	}
-	resp, err := c.run()
-	if err != nil {
-		return nil, c.fail(err)
-	}
-	return resp, nil
-}
-
+// run makes the call.
 func (c *call) run() (*http.Response, error) {
 	if c.request.Body != http.NoBody {
 		c.body = c.request.Body
@@ -66,126 +46,139 @@ func (c *call) run() (*http.Response, error) {
 	if err := c.begin(); err != nil {
 		return nil, err
 	}
-	for {
-		err := c.send()
-		if !c.mayRepeat(err) || !c.again() {
-			return c.end(err) // what came of this attempt stands
-		}
-		c.moveOn()
-	}
-}
-
-// begin admits the first attempt.
-func (c *call) begin() (err error) {
-	if err := c.balancer.refuses(c.balancer.load()); err != nil {
-		return err
-	}
-	if err := checkRequest(c.request); err != nil {
-		return err
-	}
-	if ctx := c.request.Context(); ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	cfg := &c.balancer.cfg
-	if cfg.Key != nil {
-		c.key = cfg.Key(c.request)
-	}
-	c.explain = cfg.Explain != nil && cfg.Explain(c.request)
-	c.balancer.budget.Earn()
-	c.next, err = c.admit()
-	return err
-}
-
-// send sends the attempt that was admitted, with the body at hand.
-func (c *call) send() (err error) {
-	body := c.body
-	c.last, c.next, c.body = c.next, nil, nil
-	c.attempts++
-	c.pending, err = c.last.send(body)
-	return err
-}
-
-// again admits another attempt and finds it a body. It reports whether it could.
-// A call that finds nobody to go to gives its retry back.
-func (c *call) again() bool {
-	if !c.replay() {
-		return false
-	}
-	c.sent = append(c.sent, visit{c.last.member, c.pending != nil})
-	if !c.balancer.budget.Spend() {
-		return false
-	}
-	var err error
-	if c.next, err = c.admit(); err != nil {
-		c.balancer.budget.refund()
-	}
-	return err == nil
-}
-
-// moveOn leaves the last attempt behind for the next one.
-func (c *call) moveOn() {
-	c.last.retried = true
-	c.leave()
-}
-
-// leave ends the last attempt, if it has not ended, without the caller seeing its
-// response.
-func (c *call) leave() {
-	resp := c.pending
-	c.pending = nil
-	if resp != nil {
-		c.last.discard(resp)
-	} else if c.last != nil {
-		c.last.tellLate()
-	}
-}
-
-// end returns what came of the last attempt.
-func (c *call) end(err error) (*http.Response, error) {
-	if err != nil {
+	if err := c.acquire(); err != nil {
 		return nil, err
 	}
-	resp := c.pending
-	c.pending = nil
-	return c.last.deliver(resp), nil
+	for {
+		c.last, c.next = c.next, nil
+		var err error
+		c.pending, err = c.last.send(c.timeout())
+		if err == nil && !c.asksForAnother() {
+			return c.deliver()
+		}
+		if !c.again(err) {
+			return c.stand(err)
+		}
+		c.last.retried = true
+		c.leave()
+	}
 }
 
-// settle runs last, on a panic too, and gives back what the call holds. What may
-// panic again, the observer, comes last.
-func (c *call) settle() {
-	if c.body != nil {
+// begin checks the request, and asks what there is to know of it.
+func (c *call) begin() (err error) {
+	req, cfg := c.request, &c.transport.cfg
+	if err := checkRequest(req); err != nil {
+		return err
+	}
+	if err := c.transport.hosts.check(req); err != nil {
+		return err
+	}
+	ctx := req.Context()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.small, err = readSmall(req, c.body); err != nil {
+		return err
+	}
+	if c.small != nil {
 		closeQuietly(c.body)
+		c.body = nil
 	}
-	if c.last != nil && c.last.sent != nil {
-		c.last.sent.settle()
+	c.override = overrideOf(ctx)
+	switch c.override.Repeat {
+	case RepeatAlways:
+		c.repeatable = true
+	case RepeatNever:
+	default:
+		c.repeatable = cfg.Repeat.Repeatable(req)
 	}
-	if c.next != nil {
-		c.next.release(poise.Cancelled)
+	c.query.Key = c.override.Key
+	if cfg.Key != nil && c.query.Key.IsZero() {
+		c.query.Key = cfg.Key(req)
 	}
-	c.leave()
+	c.explain = c.override.Explain || cfg.Explain != nil && cfg.Explain(req)
+	c.query.Attempts, c.query.Repeatable = &c.attempts, c.repeatable
+	return nil
 }
 
-// fail wraps the error of the call.
-func (c *call) fail(err error) error {
-	failure := &CallError{Attempts: c.attempts, Err: err, Decision: c.decision}
+// timeout returns the bound of an attempt; 0 or less is none.
+func (c *call) timeout() time.Duration {
+	if c.override.AttemptTimeout != 0 {
+		return c.override.AttemptTimeout
+	}
+	return c.transport.cfg.AttemptTimeout
+}
+
+// acquire finds an endpoint for another attempt.
+func (c *call) acquire() error {
+	a := &c.first
 	if c.last != nil {
-		failure.Endpoint = c.last.member.ID
+		a = new(attempt)
 	}
-	return failure
+	a.call = c
+	if c.explain {
+		a.decision = new(poise.Decision)
+		c.decision, c.query.Why = a.decision, a.decision
+	}
+	ctx := c.request.Context()
+	if err := c.transport.balancer.Acquire(ctx, c.query, &a.slot); err != nil {
+		return err
+	}
+	c.next = a
+	if c.repeatable && c.replayable() {
+		a.early = holdInformational(ctx)
+	}
+	return nil
 }
 
-// mayRepeat reports whether the request may be sent to another endpoint: the
-// attempt did not serve, attempts are left, the caller still waits and its body
-// is sound, and sending it twice does no harm, because it is idempotent or because
-// nothing was sent.
-func (c *call) mayRepeat(err error) bool {
-	if err == nil && !worthRepeating(c.pending) {
+// asksForAnother reports whether the answer that is pending asks to try elsewhere. It
+// tells the loop that the answer has begun.
+func (c *call) asksForAnother() bool {
+	c.last.slot.Answered(c.last.result, c.last.header)
+	return c.pending.StatusCode >= 400 && slices.Contains(c.transport.cfg.Repeat.Statuses, c.pending.StatusCode)
+}
+
+// again finds an endpoint and a body for another attempt. It reports whether there is
+// to be one.
+func (c *call) again(err error) bool {
+	c.note(err)
+	if c.override.Attempts > 0 && c.sent >= c.override.Attempts || gaveUp(c.request) || !c.replayable() {
 		return false
 	}
-	if c.attempts >= c.balancer.cfg.Attempts || c.last.callersDoing() {
-		return false
+	step := c.transport.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.header)
+	return step.Action == dispatch.Repeat && c.replay() && c.pause(step.Wait) && c.acquire() == nil
+}
+
+// note remembers what came of an attempt, for the error of the call.
+func (c *call) note(err error) {
+	of := Attempted{Endpoint: c.last.slot.ID(), Outcome: c.last.result.Outcome, Status: c.last.status, Err: err}
+	c.failed = append(c.failed, of)
+	if !errors.Is(err, ErrNotSent) {
+		c.sent++
 	}
-	return idempotent(c.request) || errors.Is(err, ErrNotSent)
+}
+
+// verdict is the result of the last attempt as the rules of repeating see it. An
+// answer that asks for another attempt is no success, whatever it is to the endpoint.
+// What failed here, and not at the endpoint, may succeed at the next attempt: on a new
+// connection, on the way to another address, or after a pause of this process.
+func (c *call) verdict(err error) poise.Result {
+	result := c.last.result
+	switch {
+	case err == nil && result.Outcome == poise.Success:
+		result.Outcome = poise.Failure
+	case err == nil || result.Outcome != poise.Invalid:
+	case isStale(err):
+		result.Outcome = poise.Unreachable
+	case isLocal(err), errors.Is(err, ErrAttemptTimeout) && c.last.sent.failed() == nil:
+		result.Outcome = poise.Silent
+	}
+	return result
+}
+
+// replayable reports whether there is, or can be made, a body for another attempt.
+func (c *call) replayable() bool {
+	return c.last == nil || c.last.sent == nil || c.last.sent.untouched() || c.request.GetBody != nil
 }
 
 // replay finds the body for another attempt: the same one if nothing has read
@@ -206,111 +199,106 @@ func (c *call) replay() bool {
 	return err == nil && body != nil
 }
 
-// admit picks an endpoint and takes its slot. A pick that admission refuses is
-// made again without that endpoint, up to Config.Admissions times.
-func (c *call) admit() (*attempt, error) {
-	b := c.balancer
-	a := c.newAttempt()
-	if c.explain {
-		a.decision = new(poise.Decision)
-		c.decision = a.decision
+// pause waits before another attempt, and reports whether the caller still waits, too.
+func (c *call) pause(wait time.Duration) bool {
+	if wait <= 0 {
+		return true
 	}
-	c.recall()
-	for range b.cfg.Admissions {
-		m, err := c.pick(a)
-		if err != nil {
-			return nil, err
-		}
-		if err = a.enter(m); err == nil {
-			return a, nil
-		}
-		c.exclude(&c.tried, m)
-		c.exclude(&c.spent, m)
-		if c.refusal == nil || errors.Is(err, poise.ErrAtCapacity) {
-			c.refusal = err
-		}
+	ctx := c.request.Context()
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false
 	}
-	return nil, c.refusal
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
+	case <-c.request.Cancel:
+	}
+	return false
 }
 
-// recall begins an attempt with what earlier ones were sent to. What refused them
-// may admit this one.
-func (c *call) recall() {
-	c.tried, c.spent, c.refusal = nil, nil, nil
-	for _, v := range c.sent {
-		c.exclude(&c.tried, v.member)
-		if v.answered {
-			c.exclude(&c.spent, v.member)
-		}
+// leave ends the last attempt, if it has not ended, without the caller seeing its
+// response.
+func (c *call) leave() {
+	resp := c.pending
+	c.pending = nil
+	if resp != nil {
+		c.last.discard(resp)
+	} else if c.last != nil {
+		c.last.tellLate()
 	}
 }
 
-// enter takes the slot of the endpoint and the permits of its quarantine and circuit.
-// The circuit is asked last, so that nothing can keep its trial from being made.
-func (a *attempt) enter(m *member) (err error) {
-	if a.permit, err = m.quarantine.Admit(); err != nil {
-		return err
-	}
-	if a.slot, err = m.slots.Begin(); err != nil {
-		a.balancer.callEnded(m) // it held a slot for a moment
-		return err
-	}
-	if a.told != nil {
-		poke, err := m.signals.admit(a.told, a.began)
-		if poke {
-			a.balancer.poke()
-		}
-		if err != nil {
-			a.slot.Release()
-			a.balancer.callEnded(m)
-			return err
-		}
-	}
-	a.member = m
-	return nil
-}
-
-// pick asks the current picker. Where every eligible endpoint was tried, a retry
-// after an error goes to one that was, but not to one that refused or answered.
-func (c *call) pick(a *attempt) (*member, error) {
-	current := c.balancer.load()
-	if err := c.balancer.refuses(current); err != nil {
-		return nil, err
-	}
-	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
-	selection, err := current.picker.Pick(query)
-	if errors.Is(err, poise.ErrAllTried) && c.pending == nil {
-		query.Tried = c.spent
-		selection, err = current.picker.Pick(query)
-	}
-	if errors.Is(err, poise.ErrAllTried) {
-		return nil, c.allRefused()
-	}
+// stand returns what came of the last attempt, which no other one follows.
+func (c *call) stand(err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	index, err := current.view.Index(selection)
-	if err != nil {
+	return c.deliver()
+}
+
+// deliver returns the pending response.
+func (c *call) deliver() (*http.Response, error) {
+	if err := c.last.early.deliver(); err != nil {
 		return nil, err
 	}
-	return current.members[index], nil
+	resp := c.pending
+	c.pending = nil
+	return c.last.deliver(resp), nil
 }
 
-// allRefused is the error of a call that every eligible endpoint refused.
-func (c *call) allRefused() error {
-	if errors.Is(c.refusal, poise.ErrAtCapacity) {
-		return c.refusal
+// settle runs last, on a panic too, and gives back what the call holds. What may
+// panic again, the observer, comes last.
+func (c *call) settle() {
+	if c.body != nil {
+		closeQuietly(c.body)
 	}
-	if c.refusal != nil {
-		return fmt.Errorf("%w: %w", poise.ErrNoEligible, c.refusal)
+	if c.last != nil && c.last.sent != nil {
+		c.last.sent.settle()
 	}
-	return poise.ErrNoEligible
+	if c.next != nil {
+		c.next.result = poise.Result{Outcome: poise.Cancelled}
+		c.next.slot.End(c.next.result, time.Now())
+	}
+	c.leave()
 }
 
-// exclude adds the endpoint to a set that may not exist yet: most calls need none.
-func (c *call) exclude(set **poise.Tried, m *member) {
-	if *set == nil {
-		*set = new(poise.Tried)
+// fail wraps the error of the call.
+func (c *call) fail(err error) error {
+	return &CallError{Attempts: c.failed, Err: err, Decision: c.decision}
+}
+
+// mostDiscarded is how much of a response that nobody wants is read, so that its
+// connection can be used again; and discardWithin for how long.
+const (
+	mostDiscarded = 4 << 10
+	discardWithin = 100 * time.Millisecond
+)
+
+// discard ends the attempt without the caller seeing its response. A short one is read
+// to its end beside the next attempt.
+func (a *attempt) discard(resp *http.Response) {
+	body := resp.Body
+	resp.Body = nil
+	if a.sent != nil {
+		_ = a.sent.Close()
 	}
-	(*set).Add(m.ID, m.incarnation)
+	a.finish(poise.Result{}, a.header)
+	if body == nil || body == http.NoBody {
+		return
+	}
+	if resp.ContentLength > mostDiscarded {
+		closeQuietly(body)
+		return
+	}
+	syncx.Go(func() {
+		defer func() { _ = recover() }()
+		late := time.AfterFunc(discardWithin, func() { closeQuietly(body) })
+		defer closeQuietly(body)
+		defer late.Stop()
+		_, _ = io.CopyN(io.Discard, body, mostDiscarded+1)
+	})
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
@@ -66,9 +67,9 @@ func resets(t testing.TB, handle func(net.Conn)) (e *poisehttp.HTTPEndpoint, ask
 func ok(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") }
 
 // Claim: Every call returns a response or a CallError.
-func TestBalancer_AnswersFromAServer(t *testing.T) {
+func TestTransport_AnswersFromAServer(t *testing.T) {
 	var events record
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe}, serve(t, func(w http.ResponseWriter, r *http.Request) {
+	b := newTransport(t, poisehttp.Config{Observe: events.observe}, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Trailer", "Sum")
 		_, _ = io.WriteString(w, r.Host+r.URL.Path)
 		w.Header().Set("Sum", "42")
@@ -104,8 +105,8 @@ func TestBalancer_AnswersFromAServer(t *testing.T) {
 		t.Error("a read after Close succeeds")
 	}
 	e := events.last()
-	if len(events.all()) != 1 || e.Outcome != poise.Success || e.Status != 200 || e.Request != req || e.Endpoint != "a" ||
-		e.Attempt != 1 || e.Err != nil || e.Header <= 0 || e.Total < e.Header || e.Decision != nil || e.Retried {
+	if len(events.all()) != 1 || e.Result.Outcome != poise.Success || e.Status != 200 || e.Request != req || e.Endpoint != "a" ||
+		e.Attempt != 1 || e.Result.Err != nil || e.Late.Err != nil || e.Header <= 0 || e.Total < e.Header || e.Decision != nil || e.Retried {
 		t.Errorf("the observer was told %+v", e)
 	}
 }
@@ -113,31 +114,33 @@ func TestBalancer_AnswersFromAServer(t *testing.T) {
 // Claim: Every call returns a response or a CallError.
 //
 // Cases: B49.
-func TestBalancer_GoesOnWhenAServerIsDown(t *testing.T) {
+func TestTransport_GoesOnWhenAServerIsDown(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		t.Run(method, func(t *testing.T) {
 			var events record
 			down := endpointTo(t, downAddress(t))
-			b := newBalancer(t, poisehttp.Config{Observe: events.observe}, down, serve(t, ok))
+			b := newTransport(t, poisehttp.Config{Observe: events.observe}, down, serve(t, ok))
 			if status, err := do(b, newRequest(t, method, strings.NewReader("x"))); status != 200 {
 				t.Fatalf("got %d, %v", status, err)
 			}
-			if got := strings.Join(events.all(), "; "); got != "a#1 failure, retried; b#2 success" {
+			if got := strings.Join(events.all(), "; "); got != "a#1 unreachable, retried; b#2 success" {
 				t.Errorf("the observer was told %s", got)
 			}
 		})
 	}
-	b := newBalancer(t, poisehttp.Config{}, endpointTo(t, downAddress(t)))
+	b := newTransport(t, poisehttp.Config{}, endpointTo(t, downAddress(t)))
 	_, err := get(t, b)
 	failure := requireCallError(t, err)
 	var refused *net.OpError
-	if failure.Endpoint != "a" || failure.Attempts != 3 || !errors.As(err, &refused) || failure.Timeout() {
+	if failure.Endpoint() != "a" || len(failure.Attempts) != 1 || !errors.As(err, &refused) || failure.Timeout() {
 		t.Errorf("got %+v", failure)
 	}
 }
 
-// Claim: A request that is not idempotent is sent again only if nothing of it was sent.
-func TestBalancer_NeverRepeatsWhatMayNotBeRepeated(t *testing.T) {
+// Claim: A request that is not repeatable is sent again only if nothing of it was sent.
+//
+// Cases: B106.
+func TestTransport_NeverRepeatsWhatMayNotBeRepeated(t *testing.T) {
 	broken := func(conn net.Conn) {}
 	for _, row := range []struct {
 		name    string
@@ -151,12 +154,13 @@ func TestBalancer_NeverRepeatsWhatMayNotBeRepeated(t *testing.T) {
 		{name: "POST", method: http.MethodPost},
 		{name: "PATCH", method: http.MethodPatch},
 		{name: "POST with key", method: http.MethodPost, header: http.Header{"Idempotency-Key": {"k"}}, repeats: true},
-		{name: "POST with unsent key", method: http.MethodPost, header: http.Header{"X-Idempotency-Key": nil}, repeats: true},
+		{name: "POST with unsent key", method: http.MethodPost, header: http.Header{"X-Idempotency-Key": nil}},
+		{name: "POST with empty key", method: http.MethodPost, header: http.Header{"Idempotency-Key": {""}}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			e, asked := resets(t, broken)
 			var served atomic.Int64
-			b := newBalancer(t, poisehttp.Config{}, e, serve(t, func(w http.ResponseWriter, r *http.Request) {
+			b := newTransport(t, poisehttp.Config{}, e, serve(t, func(w http.ResponseWriter, r *http.Request) {
 				served.Add(1)
 				ok(w, r)
 			}))
@@ -172,10 +176,10 @@ func TestBalancer_NeverRepeatsWhatMayNotBeRepeated(t *testing.T) {
 	}
 }
 
-// Claim: A request that is not idempotent is sent again only if nothing of it was sent.
+// Claim: A request that is not repeatable is sent again only if nothing of it was sent.
 //
 // Claim: A request is sent again only with a body that can be replayed.
-func TestBalancer_RepeatsWithAWholeBodyOrNotAtAll(t *testing.T) {
+func TestTransport_RepeatsWithAWholeBodyOrNotAtAll(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		body func() io.Reader
@@ -187,7 +191,7 @@ func TestBalancer_RepeatsWithAWholeBodyOrNotAtAll(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			e, asked := resets(t, func(net.Conn) {})
 			bodies := make(chan string, 1)
-			b := newBalancer(t, poisehttp.Config{}, e, serve(t, func(w http.ResponseWriter, r *http.Request) {
+			b := newTransport(t, poisehttp.Config{}, e, serve(t, func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				bodies <- string(body)
 			}))
@@ -212,9 +216,9 @@ func TestBalancer_RepeatsWithAWholeBodyOrNotAtAll(t *testing.T) {
 }
 
 // Claim: A request is sent again only with a body that can be replayed.
-func TestBalancer_SendsAnUntouchedBodyElsewhereWithoutGetBody(t *testing.T) {
+func TestTransport_SendsAnUntouchedBodyElsewhereWithoutGetBody(t *testing.T) {
 	bodies := make(chan string, 1)
-	b := newBalancer(t, poisehttp.Config{}, endpointTo(t, downAddress(t)), serve(t, func(w http.ResponseWriter, r *http.Request) {
+	b := newTransport(t, poisehttp.Config{}, endpointTo(t, downAddress(t)), serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		bodies <- string(body)
 	}))
@@ -230,8 +234,8 @@ func TestBalancer_SendsAnUntouchedBodyElsewhereWithoutGetBody(t *testing.T) {
 // A kept connection that the server has closed is the commonest way to lose a
 // request: the client finds out while it writes.
 //
-// Claim: A request that is not idempotent is sent again only if nothing of it was sent.
-func TestBalancer_SendsAPOSTOverAStaleConnectionAtMostOnce(t *testing.T) {
+// Claim: A request that is not repeatable is sent again only if nothing of it was sent.
+func TestTransport_SendsAPOSTOverAStaleConnectionAtMostOnce(t *testing.T) {
 	for range 30 {
 		var posts atomic.Int64
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -242,7 +246,7 @@ func TestBalancer_SendsAPOSTOverAStaleConnectionAtMostOnce(t *testing.T) {
 			ok(w, r)
 		}))
 		e := endpointTo(t, server.Listener.Addr().String())
-		b := newBalancer(t, poisehttp.Config{Quarantine: poisehttp.QuarantineConfig{Off: true}}, e)
+		b := newTransport(t, poisehttp.Config{Loop: loop(off)}, e)
 		if _, err := get(t, b); err != nil {
 			t.Fatal(err)
 		}
@@ -258,12 +262,12 @@ func TestBalancer_SendsAPOSTOverAStaleConnectionAtMostOnce(t *testing.T) {
 	}
 }
 
-func TestBalancer_TriesElsewhereWhatAServerCannotServeNow(t *testing.T) {
+func TestTransport_TriesElsewhereWhatAServerCannotServeNow(t *testing.T) {
 	for status, repeated := range map[int]bool{
 		500: false, 501: false, 502: true, 503: true, 504: true, 429: false, 404: false, 304: false, 204: false,
 	} {
 		first := answering(status)
-		b := newBalancer(t, poisehttp.Config{}, first, serve(t, ok))
+		b := newTransport(t, poisehttp.Config{}, first, serve(t, ok))
 		got, err := get(t, b)
 		want := status
 		if repeated {
@@ -273,23 +277,23 @@ func TestBalancer_TriesElsewhereWhatAServerCannotServeNow(t *testing.T) {
 			t.Errorf("status %d: got %d, %v", status, got, err)
 		}
 	}
-	b := newBalancer(t, poisehttp.Config{}, answering(503), answering(200))
+	b := newTransport(t, poisehttp.Config{}, answering(503), answering(200))
 	if got, err := do(b, newRequest(t, http.MethodPost, nil)); got != 503 || err != nil {
 		t.Errorf("a POST that had 503 for an answer ended with %d, %v", got, err)
 	}
-	b = newBalancer(t, poisehttp.Config{}, answering(503), answering(502))
+	b = newTransport(t, poisehttp.Config{}, answering(503), answering(502))
 	if got, err := get(t, b); got != 502 || err != nil {
 		t.Errorf("where nobody serves, the call ended with %d, %v", got, err)
 	}
 }
 
-// Claim: A call holds its slot until the end or close of the response body, an error, a panic, or the caller's cancellation.
-func TestBalancer_CountsAResetInTheBodyAsAFailure(t *testing.T) {
+// Claim: A call holds its slot until the end or close of the response body, an error or a panic, or a moment after its caller has left.
+func TestTransport_CountsAResetInTheBodyAsAFailure(t *testing.T) {
 	var events record
 	e, _ := resets(t, func(conn net.Conn) {
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
 	})
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe, Attempts: 1}, e)
+	b := newTransport(t, poisehttp.Config{Observe: events.observe, Loop: loop(attempts(1))}, e)
 	status, err := get(t, b)
 	if err == nil {
 		t.Fatalf("got %d and no error", status)
@@ -297,26 +301,26 @@ func TestBalancer_CountsAResetInTheBodyAsAFailure(t *testing.T) {
 	if status == 0 {
 		return // the reset overtook the header
 	}
-	if got := events.last(); got.Outcome != poise.Failure || got.Err == nil || got.Status != 200 {
+	if got := events.last(); got.Result.Outcome != poise.Success || got.Late.Outcome != poise.Failure || got.Late.Err == nil || got.Status != 200 {
 		t.Errorf("the observer was told %+v", got)
 	}
 	requireIdle(t, b)
 }
 
 // Claim: Every call returns a response or a CallError.
-func TestBalancer_ReportsAResetBeforeAnyResponse(t *testing.T) {
+func TestTransport_ReportsAResetBeforeAnyResponse(t *testing.T) {
 	e, asked := resets(t, func(net.Conn) {})
-	b := newBalancer(t, poisehttp.Config{}, e)
+	b := newTransport(t, poisehttp.Config{}, e)
 	_, err := do(b, newRequest(t, http.MethodPost, nil))
-	if failure := requireCallError(t, err); failure.Attempts != 1 || asked.Load() != 1 {
+	if failure := requireCallError(t, err); len(failure.Attempts) != 1 || asked.Load() != 1 {
 		t.Errorf("got %v after %d requests", failure, asked.Load())
 	}
 }
 
-// Claim: A call holds its slot until the end or close of the response body, an error, a panic, or the caller's cancellation.
-func TestBalancer_GivesTheSlotBackWhenTheBodyIsClosedEarly(t *testing.T) {
+// Claim: A call holds its slot until the end or close of the response body, an error or a panic, or a moment after its caller has left.
+func TestTransport_GivesTheSlotBackWhenTheBodyIsClosedEarly(t *testing.T) {
 	var events record
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe}, serve(t, func(w http.ResponseWriter, r *http.Request) {
+	b := newTransport(t, poisehttp.Config{Observe: events.observe}, serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(200)
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -338,12 +342,12 @@ func TestBalancer_GivesTheSlotBackWhenTheBodyIsClosedEarly(t *testing.T) {
 	}
 }
 
-// Claim: A call holds its slot until the end or close of the response body, an error, a panic, or the caller's cancellation.
+// Claim: A call holds its slot until the end or close of the response body, an error or a panic, or a moment after its caller has left.
 //
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
 //
 // Cases: B21, E14.
-func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
+func TestTransport_FreesWhatACancelledCallHeld(t *testing.T) {
 	hang := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	stall := func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(200)
@@ -361,9 +365,9 @@ func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			told := make(chan poisehttp.Event, 10)
-			b := newBalancer(t, poisehttp.Config{
-				Observe:    func(e poisehttp.Event) { told <- e },
-				Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1},
+			b := newTransport(t, poisehttp.Config{
+				Observe: func(e poisehttp.Event) { told <- e },
+				Loop:    loop(),
 			}, serve(t, row.handler))
 			for range 3 {
 				ctx, cancel := context.WithCancel(t.Context())
@@ -390,17 +394,22 @@ func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
 					t.Errorf("got %v", err)
 				}
 				group.Wait()
-				if resp == nil && requireCallError(t, err).Attempts == 0 {
+				if resp == nil && len(requireCallError(t, err).Attempts) == 0 {
 					continue // it was cancelled before it was sent
 				}
-				if e := <-told; e.Outcome != poise.Cancelled || !errors.Is(e.Err, context.Canceled) {
+				e := <-told
+				of := e.Result
+				if resp != nil {
+					of = e.Late
+				}
+				if of.Outcome != poise.Cancelled || !errors.Is(of.Err, context.Canceled) {
 					t.Errorf("the observer was told %+v", e)
 				}
 				if inFlight(b, "a") != 0 {
 					t.Error("the slot is still held")
 				}
 			}
-			if b.Endpoints()[0].Reason != poise.NotExcluded {
+			if b.Endpoints()[0].Passive.State != health.Serving {
 				t.Error("cancelled calls set the endpoint aside")
 			}
 		})
@@ -410,35 +419,43 @@ func TestBalancer_FreesWhatACancelledCallHeld(t *testing.T) {
 // http.Client ends a call of a foreign RoundTripper by a channel of the request
 // beside the context, and either may be the first to be seen.
 //
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
+// Claim: An endpoint that is silent when a deadline of the caller's ends has that held against it.
 //
-// Cases: B21.
-func TestBalancer_TakesTheTimeoutOfAClientForACancellation(t *testing.T) {
+// Cases: B21, B109.
+func TestTransport_TakesTheTimeoutOfAClientForSilence(t *testing.T) {
 	var events record
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe, Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1}},
+	b := newTransport(t, poisehttp.Config{Observe: events.observe, Loop: loop(off)},
 		serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
-	client := &http.Client{Transport: b, Timeout: 5 * time.Millisecond}
+	client := &http.Client{Transport: b, Timeout: 20 * time.Millisecond}
 	for range 20 {
 		_, err := client.Get("http://service.example.com/")
 		if timeout, _ := errors.AsType[net.Error](err); timeout == nil || !timeout.Timeout() {
 			t.Fatalf("got %v", err)
 		}
 	}
+	silent := 0
 	for _, got := range events.all() {
-		if got != "a#1 cancelled" {
-			t.Fatalf("the observer was told %s", got)
+		switch got {
+		case "a#1 silent":
+			silent++
+		case "a#1 invalid": // this process was held up
+		default:
+			t.Errorf("the observer was told %s", got)
 		}
+	}
+	if silent == 0 {
+		t.Error("nothing was held against the endpoint")
 	}
 }
 
-// Claim: A caller's cancellation and a request body that fails say nothing about the endpoint.
-func TestBalancer_TakesTheOlderCancelChannelForACancellation(t *testing.T) {
+// Claim: A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
+func TestTransport_TakesTheOlderCancelChannelForACancellation(t *testing.T) {
 	var events record
 	cancel := make(chan struct{})
 	req := newRequest(t, http.MethodGet, nil)
 	//lint:ignore SA1019 callers may still use it
 	req.Cancel = cancel
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe}, &fake{answer: func(*http.Request) (*http.Response, error) {
+	b := newTransport(t, poisehttp.Config{Observe: events.observe}, &fake{answer: func(*http.Request) (*http.Response, error) {
 		close(cancel)
 		return nil, errBroken
 	}})
@@ -451,15 +468,15 @@ func TestBalancer_TakesTheOlderCancelChannelForACancellation(t *testing.T) {
 }
 
 // Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
-func TestBalancer_SendsNothingOfACancelledRequest(t *testing.T) {
+func TestTransport_SendsNothingOfACancelledRequest(t *testing.T) {
 	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
 	e := answering(200)
-	b := newBalancer(t, poisehttp.Config{}, e)
+	b := newTransport(t, poisehttp.Config{}, e)
 	body := &source{Reader: strings.NewReader("x")}
 	_, err := do(b, newRequest(t, http.MethodPost, body).WithContext(ctx))
-	if failure := requireCallError(t, err); failure.Attempts != 0 || failure.Endpoint != "" || !errors.Is(err, cause) {
+	if failure := requireCallError(t, err); len(failure.Attempts) != 0 || failure.Endpoint() != "" || !errors.Is(err, cause) {
 		t.Errorf("got %+v", failure)
 	}
 	if e.calls.Load() != 0 || body.closes.Load() != 1 {
@@ -467,23 +484,23 @@ func TestBalancer_SendsNothingOfACancelledRequest(t *testing.T) {
 	}
 }
 
-func TestBalancer_EndsAHangByTheAttemptTimeout(t *testing.T) {
+func TestTransport_EndsAHangByTheAttemptTimeout(t *testing.T) {
 	t.Parallel()
 	var events record
-	b := newBalancer(t, poisehttp.Config{AttemptTimeout: 300 * time.Millisecond, Observe: events.observe},
+	b := newTransport(t, poisehttp.Config{AttemptTimeout: 300 * time.Millisecond, Observe: events.observe},
 		serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	_, err := do(b, newRequest(t, http.MethodPost, nil))
 	failure := requireCallError(t, err)
-	if !errors.Is(err, poisehttp.ErrAttemptTimeout) || !failure.Timeout() || failure.Attempts != 1 {
+	if !errors.Is(err, poisehttp.ErrAttemptTimeout) || !failure.Timeout() || len(failure.Attempts) != 1 {
 		t.Errorf("got %+v", failure)
 	}
-	if got := strings.Join(events.all(), "; "); got != "a#1 failure" {
+	if got := strings.Join(events.all(), "; "); got != "a#1 silent" {
 		t.Errorf("the observer was told %s", got)
 	}
 }
 
 // Claim: An upgraded connection holds its slot until it is closed.
-func TestBalancer_HoldsTheSlotOfAnUpgradedConnection(t *testing.T) {
+func TestTransport_HoldsTheSlotOfAnUpgradedConnection(t *testing.T) {
 	var events record
 	e := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "Upgrade")
@@ -497,7 +514,7 @@ func TestBalancer_HoldsTheSlotOfAnUpgradedConnection(t *testing.T) {
 		_ = rw.Flush()
 		_, _ = io.Copy(conn, rw) // until the client ends its direction
 	})
-	b := newBalancer(t, poisehttp.Config{Observe: events.observe, AttemptTimeout: time.Minute}, e)
+	b := newTransport(t, poisehttp.Config{Observe: events.observe, AttemptTimeout: time.Minute}, e)
 	req := newRequest(t, http.MethodGet, nil)
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "echo")
@@ -529,7 +546,7 @@ func TestBalancer_HoldsTheSlotOfAnUpgradedConnection(t *testing.T) {
 	}
 }
 
-func TestBalancer_EndsResponsesWithoutABodyAtOnce(t *testing.T) {
+func TestTransport_EndsResponsesWithoutABodyAtOnce(t *testing.T) {
 	e := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodHead {
 			w.Header().Set("Content-Length", "1000")
@@ -537,7 +554,7 @@ func TestBalancer_EndsResponsesWithoutABodyAtOnce(t *testing.T) {
 		}
 		w.WriteHeader(map[string]int{"/204": 204, "/304": 304, "/empty": 200}[r.URL.Path])
 	})
-	b := newBalancer(t, poisehttp.Config{AttemptTimeout: time.Minute}, e)
+	b := newTransport(t, poisehttp.Config{AttemptTimeout: time.Minute}, e)
 	for _, row := range []struct{ method, path string }{
 		{http.MethodHead, "/"}, {http.MethodGet, "/204"}, {http.MethodGet, "/304"}, {http.MethodGet, "/empty"},
 	} {
@@ -557,7 +574,7 @@ func TestBalancer_EndsResponsesWithoutABodyAtOnce(t *testing.T) {
 	}
 }
 
-func TestBalancer_PassesOnExpectContinue(t *testing.T) {
+func TestTransport_PassesOnExpectContinue(t *testing.T) {
 	template := &http.Transport{ExpectContinueTimeout: time.Minute}
 	for _, status := range []int{200, 417} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -572,7 +589,7 @@ func TestBalancer_PassesOnExpectContinue(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer e.Close()
-		b := newBalancer(t, poisehttp.Config{}, e)
+		b := newTransport(t, poisehttp.Config{}, e)
 		body := &source{Reader: strings.NewReader("body")}
 		req := newRequest(t, http.MethodPost, body)
 		req.Header.Set("Expect", "100-continue")

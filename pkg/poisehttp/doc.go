@@ -1,16 +1,23 @@
-// Package poisehttp is where the loop closes: it picks an endpoint, admits the
-// call, makes it, judges what came of it, and lets that change the next pick.
+// Package poisehttp is the net/http face of the loop of package dispatch.
 //
-// [Balancer] is an http.RoundTripper over several [Endpoint] values. Its parts are
-// types of their own, which know nothing of net/http: [Slots] accounts for the
-// calls an endpoint holds, [Quarantine] sets a failing endpoint aside and brings
-// it back, [Ward] bounds how many are aside at once, [RetryBudget] bounds how much
-// a failure multiplies.
+// [NewClient] makes an http.Client for the endpoints of a target such as
+// "dns:orders.internal:8080". [New] makes a [Transport], an http.RoundTripper over
+// several [Endpoint] values, for everything that a Client does not do: reverse
+// proxies, endpoints and policies of one's own, many hosts.
 //
-// Its endpoints are those of a list, or of a discovery.Directory that it follows by
-// a [Membership].
+// The files refer to each other in one direction, from the first of these lines to
+// the last:
 //
-// Admission, not selection, is the race-safe check: a pick reads a picture that
-// may be a moment old; the slot and the quarantine are asked after it, and a call
-// they refuse is picked again elsewhere.
+//	client.go                                                NewClient
+//	transport.go                                             the RoundTripper
+//	call.go                                                  one RoundTrip, and when it is repeated
+//	attempt.go                                               one attempt, until the end of its answer
+//	response_body.go, watchdog.go                            the answer while it is read
+//	config.go, override.go, event.go                         settings, and what is told
+//	request_body.go, informational.go, small_body.go         what an attempt sends and hears first
+//	request.go, hosts.go                                     what is not sent at all
+//	http_probe.go, tcp_probe.go                              probes
+//	http_endpoint.go, endpoint.go, conn.go                   connections
+//	classify.go, local_error.go                              how an attempt is judged
+//	errors.go, printable.go                                  errors, and what is printed in them
 package poisehttp

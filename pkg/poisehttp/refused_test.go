@@ -28,7 +28,7 @@ func (s *scripted) Close() error { return nil }
 // An endpoint that refused one attempt for want of a slot was not tried: once the
 // slot is free, a retry goes there rather than back to the one that failed.
 //
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 func TestRetry_GoesToWhoRefusedAnEarlierAttempt(t *testing.T) {
 	served := func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("body"))}, nil
@@ -44,9 +44,8 @@ func TestRetry_GoesToWhoRefusedAnEarlierAttempt(t *testing.T) {
 	}}
 	b, err := poisehttp.New(poisehttp.Config{
 		// This key prefers "full" to "failing".
-		Policy:     new(policy.Rendezvous),
-		Key:        func(*http.Request) poise.Key { return poise.StringKey("k") },
-		Quarantine: poisehttp.QuarantineConfig{Off: true},
+		Key:  func(*http.Request) poise.Key { return poise.StringKey("k") },
+		Loop: loop(off, by(new(policy.Rendezvous))),
 		Members: []poisehttp.Member{
 			{ID: "full", Endpoint: full, Limit: 1},
 			{ID: "failing", Endpoint: failing},

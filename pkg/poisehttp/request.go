@@ -1,54 +1,70 @@
 package poisehttp
 
 import (
+	"io"
 	"net/http"
 	"net/textproto"
+	"net/url"
 	"strings"
-
-	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // checkRequest refuses what net/http would refuse to send, before an endpoint is
 // picked: a caller's mistake must not count against a backend.
 func checkRequest(req *http.Request) error {
-	refuse := func(field string, value any) error {
-		return &poise.FieldError{Field: "Request." + field, Value: value, Err: ErrBadRequest}
-	}
 	switch {
 	case req.URL == nil:
-		return refuse("URL", nil)
+		return malformed("URL", nil)
 	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
-		return refuse("URL.Scheme", req.URL.Scheme)
+		return malformed("URL.Scheme", req.URL.Scheme)
 	case req.URL.Host == "":
-		return refuse("URL.Host", "")
+		return malformed("URL.Host", "")
 	case req.Header == nil:
-		return refuse("Header", nil)
+		return malformed("Header", nil)
 	case req.Method != "" && !isToken(req.Method):
-		return refuse("Method", req.Method)
+		return malformed("Method", req.Method)
 	case hasControl(req.URL.RawQuery), hasControl(req.URL.Opaque):
-		return refuse("URL", withheld)
+		return malformed("URL", withheld)
 	case req.Body == nil && req.ContentLength != 0:
-		return refuse("ContentLength", req.ContentLength)
+		return malformed("ContentLength", req.ContentLength)
+	case !isEncodable(req.URL.Host), req.Host != "" && !isEncodable(req.Host):
+		return malformed("Host", withheld)
 	}
 	for name := range req.Trailer {
 		switch textproto.CanonicalMIMEHeaderKey(name) {
 		case "Transfer-Encoding", "Trailer", "Content-Length":
-			return refuse("Trailer", name)
+			return malformed("Trailer", name)
 		}
 	}
 	for _, header := range []http.Header{req.Header, req.Trailer} {
 		for name, values := range header {
 			if !isToken(name) {
-				return refuse("Header", name)
+				return malformed("Header", name)
 			}
 			for _, value := range values {
 				if !isFieldValue(value) {
-					return refuse("Header["+textproto.CanonicalMIMEHeaderKey(name)+"]", withheld)
+					return malformed("Header["+textproto.CanonicalMIMEHeaderKey(name)+"]", withheld)
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// malformed is the error of a request whose field cannot be sent.
+func malformed(field string, value any) error {
+	return refuse("Request."+field, value, ErrBadRequest)
+}
+
+// isEncodable reports whether net/http can write the host: it has to encode a name
+// that is not of ASCII, and fails at some.
+func isEncodable(host string) bool {
+	for i := 0; i < len(host); i++ {
+		if host[i] >= 0x80 {
+			probe := http.Request{Method: http.MethodHead, URL: &url.URL{Path: "/"}, Host: host, Header: http.Header{}}
+			return probe.Write(io.Discard) == nil
+		}
+	}
+	return true
 }
 
 // withheld stands for a value that may be a secret: errors end up in logs.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
@@ -29,10 +30,10 @@ func policies(t testing.TB) map[string]poise.Policy {
 	}
 }
 
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 //
 // Cases: B49.
-func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
+func TestTransport_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 	for name, chosen := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			var events record
@@ -40,13 +41,12 @@ func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 			for range 5 {
 				endpoints = append(endpoints, failing(errBroken))
 			}
-			b := newBalancer(t, poisehttp.Config{
-				Policy: chosen, Attempts: 5, Observe: events.observe,
-				Quarantine: poisehttp.QuarantineConfig{Off: true}, RetryBudget: poisehttp.RetryBudgetConfig{Burst: 1000},
+			b := newTransport(t, poisehttp.Config{
+				Loop: loop(by(chosen), off, attempts(5), budget(20, 1000)), Observe: events.observe,
 			}, endpoints...)
 			for call := range 50 {
 				_, err := get(t, b)
-				if failure := requireCallError(t, err); failure.Attempts != 5 || !errors.Is(err, errBroken) {
+				if failure := requireCallError(t, err); len(failure.Attempts) != 5 || !errors.Is(err, errBroken) {
 					t.Fatalf("got %+v", failure)
 				}
 				seen := map[string]bool{}
@@ -61,10 +61,10 @@ func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
 	}
 }
 
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 //
 // Cases: B49.
-func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
+func TestTransport_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 	for name, limit := range map[string]uint64{"without a limit": 0, "with a limit of one": 1} {
 		t.Run(name, func(t *testing.T) {
 			e := &fake{}
@@ -74,7 +74,7 @@ func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 				}
 				return reply(200, ""), nil
 			}
-			b := newBalancer(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: e, Limit: limit}}})
+			b := newTransport(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: e, Limit: limit}}})
 			if status, err := get(t, b); status != 200 || err != nil || e.calls.Load() != 3 {
 				t.Errorf("got %d, %v after %d calls", status, err, e.calls.Load())
 			}
@@ -82,10 +82,10 @@ func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
 	}
 }
 
-// Claim: A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
 //
 // Cases: B49.
-func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
+func TestTransport_GoesBackOnlyAfterAnError(t *testing.T) {
 	fails := func() (*http.Response, error) { return nil, errBroken }
 	busy := func(status int) func() (*http.Response, error) {
 		return func() (*http.Response, error) { return reply(status, ""), nil }
@@ -101,7 +101,7 @@ func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
 		{"503 of the only one", []func() (*http.Response, error){busy(503)}, "a", 503},
 		{"504 of the only one", []func() (*http.Response, error){busy(504)}, "a", 504},
 		{"503 of both", []func() (*http.Response, error){busy(503), busy(502)}, "ab", 502},
-		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "ab", 503},
+		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "abaa", 0},
 		{"503, then errors", []func() (*http.Response, error){busy(503), fails}, "abbb", 0},
 		{"errors of both", []func() (*http.Response, error){fails, fails}, "abab", 0},
 	} {
@@ -114,23 +114,23 @@ func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
 					return answer()
 				}})
 			}
-			b := newBalancer(t, poisehttp.Config{Attempts: 4, Quarantine: poisehttp.QuarantineConfig{Off: true}}, list...)
+			b := newTransport(t, poisehttp.Config{Loop: loop(off, attempts(4))}, list...)
 			status, err := get(t, b)
 			if went.String() != row.went || status != row.status || (err == nil) != (status != 0) {
 				t.Errorf("it went to %s and ended with %d, %v; want %s and %d", &went, status, err, row.went, row.status)
 			}
-			if err != nil && requireCallError(t, err).Attempts != len(row.went) {
-				t.Errorf("the error counts %d attempts", requireCallError(t, err).Attempts)
+			if err != nil && len(requireCallError(t, err).Attempts) != len(row.went) {
+				t.Errorf("the error counts %d attempts", len(requireCallError(t, err).Attempts))
 			}
 		})
 	}
 }
 
 // A call that finds nobody to go to next spends no retry.
-func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
+func TestTransport_SpendsARetryOnlyToMakeIt(t *testing.T) {
 	busy, other := answering(503), answering(503)
-	b := newBalancer(t, poisehttp.Config{
-		Quarantine: poisehttp.QuarantineConfig{Off: true}, RetryBudget: poisehttp.RetryBudgetConfig{Percent: 1, Burst: 3},
+	b := newTransport(t, poisehttp.Config{
+		Loop: loop(off, budget(1, 3)),
 	}, busy)
 	for range 20 {
 		_, _ = get(t, b)
@@ -147,40 +147,25 @@ func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
 	}
 }
 
-func TestBalancer_AttemptsNoMoreThanItMay(t *testing.T) {
-	for attempts, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
+func TestTransport_AttemptsNoMoreThanItMay(t *testing.T) {
+	for n, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
 		e := failing(errBroken)
-		b := newBalancer(t, poisehttp.Config{Attempts: attempts, Quarantine: poisehttp.QuarantineConfig{Off: true}}, e)
+		b := newTransport(t, poisehttp.Config{Loop: loop(off, attempts(n))}, e)
 		if _, err := get(t, b); err == nil || e.calls.Load() != want {
-			t.Errorf("Attempts %d: %d calls", attempts, e.calls.Load())
+			t.Errorf("Attempts %d: %d calls", n, e.calls.Load())
 		}
 	}
 }
 
-func TestBalancer_RetriesWithinItsBudget(t *testing.T) {
-	e := failing(errBroken)
-	b := newBalancer(t, poisehttp.Config{
-		RetryBudget: poisehttp.RetryBudgetConfig{Percent: 10, Burst: 2}, Quarantine: poisehttp.QuarantineConfig{Off: true},
-	}, e)
-	const calls = 200
-	for range calls {
-		_, _ = get(t, b)
-	}
-	// The first call finds the budget full, so that what it earns is lost.
-	if n := e.calls.Load() - calls; n != 2+(calls-1)/10 {
-		t.Errorf("%d retries for %d calls", n, calls)
-	}
-}
-
 // Cases: B13.
-func TestBalancer_PicksAgainWhereAdmissionRefuses(t *testing.T) {
+func TestTransport_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 	for name, chosen := range policies(t) {
 		t.Run(name, func(t *testing.T) {
 			list := members(answering(200), answering(200), answering(200))
 			for i := range list {
 				list[i].Limit = 2
 			}
-			b := newBalancer(t, poisehttp.Config{Policy: chosen, Members: list})
+			b := newTransport(t, poisehttp.Config{Loop: loop(by(chosen)), Members: list})
 			var held []*http.Response
 			for range 6 {
 				resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
@@ -195,7 +180,7 @@ func TestBalancer_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 				}
 			}
 			_, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-			if failure := requireCallError(t, err); !errors.Is(err, poise.ErrAtCapacity) || failure.Attempts != 0 {
+			if failure := requireCallError(t, err); !errors.Is(err, poise.ErrAtCapacity) || len(failure.Attempts) != 0 {
 				t.Errorf("all at capacity: got %+v", failure)
 			}
 			for _, resp := range held {
@@ -208,86 +193,10 @@ func TestBalancer_PicksAgainWhereAdmissionRefuses(t *testing.T) {
 	}
 }
 
-// stale returns a policy whose pickers offer every member in turn, eligible in the
-// first View or not: as a picker that is older than what admission knows.
-func stale() poise.Policy {
-	return fixed{func(v *poise.View) (poise.Picker, error) {
-		next := 0
-		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
-			rest := v.Untried(q.Tried)
-			if rest.Len() == 0 {
-				return poise.Selection{}, poise.ErrAllTried
-			}
-			next++
-			return v.Select(rest.At((next - 1) % rest.Len()))
-		}), nil
-	}}
-}
-
-// once lets a policy prepare the first time only, so that its picker grows old.
-func once(p poise.Policy) poise.Policy {
-	prepared := false
-	return fixed{func(v *poise.View) (poise.Picker, error) {
-		if prepared {
-			return nil, errBroken
-		}
-		prepared = true
-		return p.Prepare(v)
-	}}
-}
-
-func TestBalancer_TellsFullFromShut(t *testing.T) {
-	setUp := func(admissions int, limits ...uint64) (*poisehttp.Balancer, []poisehttp.Member) {
-		var list []poisehttp.Member
-		for i, limit := range limits {
-			list = append(list, poisehttp.Member{ID: string(rune('a' + i)), Endpoint: failing(errBroken), Limit: limit})
-		}
-		b := newBalancer(t, poisehttp.Config{
-			Policy: once(stale()), Members: list, Attempts: 1, Admissions: admissions,
-			Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1},
-		})
-		return b, list
-	}
-	t.Run("all set aside", func(t *testing.T) {
-		b, _ := setUp(16, 0, 0, 0)
-		for range 3 {
-			_, _ = get(t, b)
-		}
-		if _, err := get(t, b); !errors.Is(err, poise.ErrNoEligible) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("more set aside than admissions", func(t *testing.T) {
-		b, _ := setUp(2, 0, 0, 0)
-		for range 3 {
-			_, _ = get(t, b)
-		}
-		if _, err := get(t, b); !errors.Is(err, poisehttp.ErrSetAside) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("one set aside, the other full", func(t *testing.T) {
-		b, list := setUp(16, 0, 1)
-		_, _ = get(t, b) // sets a aside
-		serving := list[1].Endpoint.(*fake)
-		serving.answer = answering(200).answer
-		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			if _, err := get(t, b); !errors.Is(err, poise.ErrAtCapacity) {
-				t.Errorf("got %v", err)
-			}
-		}
-		_ = resp.Body.Close()
-	})
-}
-
 // A retry that finds everybody tried passes over who refused it in this call.
 //
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
-func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
+// Claim: A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
+func TestTransport_FallsBackToWhoDidNotRefuse(t *testing.T) {
 	first := fixed{func(v *poise.View) (poise.Picker, error) {
 		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
 			rest := v.Untried(q.Tried)
@@ -304,8 +213,8 @@ func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
 		}
 		return reply(200, ""), nil
 	}
-	b := newBalancer(t, poisehttp.Config{
-		Policy: first, Members: []poisehttp.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
+	b := newTransport(t, poisehttp.Config{
+		Loop: loop(by(first)), Members: []poisehttp.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
 	})
 	held, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
 	if err != nil {
@@ -318,8 +227,8 @@ func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
 }
 
 // Where a retry finds nobody, what came of the last attempt stands.
-func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
-	b := newBalancer(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: answering(503), Limit: 1}}})
+func TestTransport_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
+	b := newTransport(t, poisehttp.Config{Members: []poisehttp.Member{{ID: "a", Endpoint: answering(503), Limit: 1}}})
 	resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -329,27 +238,27 @@ func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 	e := failing(errBroken)
-	b = newBalancer(t, poisehttp.Config{}, e)
+	b = newTransport(t, poisehttp.Config{}, e)
 	e.answer = func(*http.Request) (*http.Response, error) {
 		_ = b.Close()
 		return nil, errBroken
 	}
-	if _, err := get(t, b); !errors.Is(err, errBroken) || requireCallError(t, err).Endpoint != "a" {
+	if _, err := get(t, b); !errors.Is(err, errBroken) || requireCallError(t, err).Endpoint() != "a" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := get(t, b); !errors.Is(err, poisehttp.ErrClosed) {
+	if _, err := get(t, b); !errors.Is(err, dispatch.ErrClosed) {
 		t.Errorf("after Close: got %v", err)
 	}
 }
 
-func TestBalancer_GoesByTheKey(t *testing.T) {
+func TestTransport_GoesByTheKey(t *testing.T) {
 	rendezvous, err := policy.NewRendezvous(policy.RendezvousConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var events record
-	b := newBalancer(t, poisehttp.Config{
-		Policy: rendezvous, Observe: events.observe,
+	b := newTransport(t, poisehttp.Config{
+		Loop: loop(by(rendezvous)), Observe: events.observe,
 		Key: func(r *http.Request) poise.Key { return poise.StringKey(r.URL.Path) },
 	}, answering(200), answering(200), answering(200), answering(200))
 	went := map[string]bool{}
@@ -362,10 +271,10 @@ func TestBalancer_GoesByTheKey(t *testing.T) {
 	}
 }
 
-func TestBalancer_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
+func TestTransport_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
 	var events record
 	asked := 0
-	b := newBalancer(t, poisehttp.Config{
+	b := newTransport(t, poisehttp.Config{
 		Observe: events.observe,
 		Explain: func(*http.Request) bool { asked++; return asked%2 == 1 },
 	}, failing(errBroken), answering(200))
@@ -388,19 +297,19 @@ func TestBalancer_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
 func TestCallError_BearsTheLastDecision(t *testing.T) {
 	explain := false
 	cfg := poisehttp.Config{
-		Explain:    func(*http.Request) bool { return explain },
-		Quarantine: poisehttp.QuarantineConfig{Off: true},
+		Explain: func(*http.Request) bool { return explain },
+		Loop:    loop(off),
 	}
-	b := newBalancer(t, cfg, answering(200))
+	b := newTransport(t, cfg, answering(200))
 	if err := b.SetStatus("a", poise.Draining); err != nil {
 		t.Fatal(err)
 	}
-	failed := newBalancer(t, cfg, failing(errBroken), failing(errBroken))
+	failed := newTransport(t, cfg, failing(errBroken), failing(errBroken))
 	malformed := newRequest(t, http.MethodGet, nil)
 	malformed.Header = nil
 	for _, row := range []struct {
 		name     string
-		b        *poisehttp.Balancer
+		b        *poisehttp.Transport
 		req      *http.Request
 		contains string // empty: no decision
 	}{
@@ -421,54 +330,10 @@ func TestCallError_BearsTheLastDecision(t *testing.T) {
 	}
 }
 
-func TestCallError_TellsWhatAndWhere(t *testing.T) {
-	failure := &poisehttp.CallError{Err: poise.ErrNoEligible}
-	if text := failure.Error(); text != "poisehttp: not sent: poise: no eligible candidate" {
-		t.Error(text)
-	}
-	failure = &poisehttp.CallError{Endpoint: "a", Attempts: 2, Err: poisehttp.ErrAttemptTimeout}
-	if text := failure.Error(); text != "poisehttp: attempt 2, at a: dispatch: no response header within the attempt timeout" {
-		t.Error(text)
-	}
-	if !failure.Timeout() || (&poisehttp.CallError{Err: errBroken}).Timeout() {
-		t.Error("Timeout does not tell a timeout")
-	}
-	temporary, is := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](poisehttp.ErrAttemptTimeout)
-	if !is || !temporary.Temporary() {
-		t.Error("ErrAttemptTimeout is no net.Error")
-	}
-}
-
-// Cases: B21.
-func TestClassify_JudgesEveryOutcome(t *testing.T) {
-	for _, row := range []struct {
-		status int
-		err    error
-		want   poise.Outcome
-	}{
-		{0, errBroken, poise.Failure},
-		{200, nil, poise.Success}, {204, nil, poise.Success}, {101, nil, poise.Success}, {302, nil, poise.Success},
-		{404, nil, poise.Success}, {499, nil, poise.Success}, {501, nil, poise.Success}, {505, nil, poise.Success},
-		{429, nil, poise.Success}, {503, nil, poise.Overloaded},
-		{500, nil, poise.Failure}, {502, nil, poise.Failure}, {504, nil, poise.Failure}, {599, nil, poise.Failure},
-	} {
-		var resp *http.Response
-		if row.err == nil {
-			resp = &http.Response{StatusCode: row.status}
-		}
-		if got := poisehttp.Classify(resp, row.err); got != row.want {
-			t.Errorf("%d, %v: %s", row.status, row.err, got)
-		}
-	}
-}
-
 // Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
-func TestBalancer_RefusesMalformedRequests(t *testing.T) {
+func TestTransport_RefusesMalformedRequests(t *testing.T) {
 	e := answering(200)
-	b := newBalancer(t, poisehttp.Config{Quarantine: poisehttp.QuarantineConfig{MaxAside: 100, Failures: 1}}, e)
+	b := newTransport(t, poisehttp.Config{}, e)
 	for _, row := range []struct {
 		field string
 		spoil func(*http.Request)
@@ -491,7 +356,7 @@ func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 		row.spoil(req)
 		_, err := b.RoundTrip(req)
 		requireField(t, err, row.field, poisehttp.ErrBadRequest)
-		if failure := requireCallError(t, err); failure.Attempts != 0 || strings.Contains(err.Error(), "secret") {
+		if failure := requireCallError(t, err); len(failure.Attempts) != 0 || strings.Contains(err.Error(), "secret") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -508,15 +373,15 @@ func TestBalancer_RefusesMalformedRequests(t *testing.T) {
 }
 
 // Claim: Every call returns a response or a CallError.
-func TestBalancer_RefusesNoRequest(t *testing.T) {
-	b := newBalancer(t, poisehttp.Config{}, answering(200))
+func TestTransport_RefusesNoRequest(t *testing.T) {
+	b := newTransport(t, poisehttp.Config{}, answering(200))
 	_, err := b.RoundTrip(nil)
 	requireCallError(t, err)
 	requireField(t, err, "Request", poisehttp.ErrBadRequest)
 }
 
 // What net/http refuses by itself must be refused before an endpoint is blamed.
-func TestBalancer_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
+func TestTransport_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
 	e := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 	for c := range rune(0x180) {
 		for _, row := range []struct {
@@ -534,7 +399,7 @@ func TestBalancer_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
 			}
 			spoiled := newRequest(t, http.MethodGet, nil)
 			row.spoil(spoiled)
-			refusing := newBalancer(t, poisehttp.Config{}, answering(200))
+			refusing := newTransport(t, poisehttp.Config{}, answering(200))
 			_, err := do(refusing, spoiled)
 			resp, errTransport := e.RoundTrip(spoiled)
 			if errTransport == nil {

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
@@ -67,14 +69,42 @@ func members(endpoints ...poisehttp.Endpoint) []poisehttp.Member {
 	return list
 }
 
-// newBalancer returns a Balancer that at the end of the test holds no slot. Without
-// a policy in the config the endpoints take turns.
-func newBalancer(t testing.TB, cfg poisehttp.Config, endpoints ...poisehttp.Endpoint) *poisehttp.Balancer {
-	t.Helper()
-	if cfg.Policy == nil {
-		cfg.Policy = new(policy.RoundRobin)
+// loop returns the settings of a loop.
+func loop(set ...func(*dispatch.LoopConfig)) (cfg dispatch.LoopConfig) {
+	for _, f := range set {
+		f(&cfg)
 	}
-	if cfg.Members == nil && cfg.Membership == nil {
+	return cfg
+}
+
+// off switches passive health off.
+func off(cfg *dispatch.LoopConfig) { cfg.Passive.Off = true }
+
+// attempts is how often a call may be sent.
+func attempts(n int) func(*dispatch.LoopConfig) {
+	return func(cfg *dispatch.LoopConfig) { cfg.Retry.Attempts = n }
+}
+
+// by sets the policy.
+func by(p poise.Policy) func(*dispatch.LoopConfig) {
+	return func(cfg *dispatch.LoopConfig) { cfg.Policy = p }
+}
+
+// budget sets the retry budget, without a floor in time.
+func budget(percent, burst int) func(*dispatch.LoopConfig) {
+	return func(cfg *dispatch.LoopConfig) {
+		cfg.Retry.Budget = dispatch.RetryBudgetConfig{Percent: percent, Burst: burst, NoFloor: true}
+	}
+}
+
+// newTransport returns a Transport that at the end of the test holds no slot. Without
+// a policy in the config the endpoints take turns.
+func newTransport(t testing.TB, cfg poisehttp.Config, endpoints ...poisehttp.Endpoint) *poisehttp.Transport {
+	t.Helper()
+	if cfg.Loop.Policy == nil {
+		cfg.Loop.Policy = new(policy.RoundRobin)
+	}
+	if cfg.Members == nil && cfg.Source == nil {
 		cfg.Members = members(endpoints...)
 	}
 	b, err := poisehttp.New(cfg)
@@ -88,7 +118,7 @@ func newBalancer(t testing.TB, cfg poisehttp.Config, endpoints ...poisehttp.Endp
 	return b
 }
 
-func requireIdle(t testing.TB, b *poisehttp.Balancer) {
+func requireIdle(t testing.TB, b *poisehttp.Transport) {
 	t.Helper()
 	for _, state := range b.Endpoints() {
 		if state.InFlight != 0 {
@@ -97,7 +127,7 @@ func requireIdle(t testing.TB, b *poisehttp.Balancer) {
 	}
 }
 
-func inFlight(b *poisehttp.Balancer, id string) uint64 {
+func inFlight(b *poisehttp.Transport, id string) uint64 {
 	for _, state := range b.Endpoints() {
 		if state.ID == id {
 			return state.InFlight
@@ -116,13 +146,13 @@ func newRequest(t testing.TB, method string, body io.Reader) *http.Request {
 }
 
 // get makes a GET call and reads it to the end.
-func get(t testing.TB, b *poisehttp.Balancer) (status int, err error) {
+func get(t testing.TB, b *poisehttp.Transport) (status int, err error) {
 	t.Helper()
 	return do(b, newRequest(t, http.MethodGet, nil))
 }
 
 // do makes the call and reads the response to the end.
-func do(b *poisehttp.Balancer, req *http.Request) (status int, err error) {
+func do(b *poisehttp.Transport, req *http.Request) (status int, err error) {
 	resp, err := b.RoundTrip(req)
 	if err != nil {
 		return 0, err
@@ -178,7 +208,10 @@ func (r *record) all() []string {
 	defer r.mu.Unlock()
 	var short []string
 	for _, e := range r.events {
-		text := fmt.Sprintf("%s#%d %s", e.Endpoint, e.Attempt, e.Outcome)
+		text := fmt.Sprintf("%s#%d %s", e.Endpoint, e.Attempt, e.Result.Outcome)
+		if e.Late.Outcome != poise.Success {
+			text += ", later " + e.Late.Outcome.String()
+		}
 		if e.Retried {
 			text += ", retried"
 		}
@@ -229,3 +262,24 @@ func (f fixed) Prepare(v *poise.View) (poise.Picker, error) { return f.prepare(v
 type pickerFunc func(poise.Query) (poise.Selection, error)
 
 func (f pickerFunc) Pick(q poise.Query) (poise.Selection, error) { return f(q) }
+
+// eventually waits until it holds.
+func eventually(t testing.TB, holds func() bool) {
+	t.Helper()
+	for range 10_000 {
+		if holds() {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+	t.Fatal("it never came true")
+}
+
+// requireField requires an error about the field, because of the cause.
+func requireField(t testing.TB, err error, field string, cause error) {
+	t.Helper()
+	refused, ok := errors.AsType[*poise.FieldError](err)
+	if !ok || refused.Field != field || !errors.Is(err, cause) {
+		t.Errorf("want %v of %s, got %v", cause, field, err)
+	}
+}

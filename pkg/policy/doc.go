@@ -2,9 +2,6 @@
 // the laws of [poise.Policy] and [poise.Picker]; its own doc adds only what is its
 // own.
 //
-// SlowStart and Subset are no policies: they stand before NewView and edit the
-// candidates.
-//
 // A policy decides. It never dispatches, never waits, keeps no health and reads
 // no clock.
 package policy

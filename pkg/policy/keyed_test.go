@@ -153,7 +153,7 @@ func generationOf(t reporter, p poise.Policy, samples []poise.Sample) uint64 {
 	return explained(t, open(t, p, samples), number(1)).Generation
 }
 
-// Claim: RingHash numbers its rings from 1, and a View with the same eligible identities and weights gets the ring there is, whatever their order.
+// Claim: RingHash numbers its rings from 1, and keeps the ring there is while its unit is that of the View, all eligible candidates have their points on it, and at least half of its points are theirs.
 //
 // Claim: A refused View leaves the ring and its generation as they were.
 //
@@ -182,9 +182,13 @@ func TestRingHash_NumbersItsRings(t *testing.T) {
 
 	// The same proportions are the same picks on another ring.
 	check(2, weighted(t, named("a", "b"), 5, 5))
-	check(3, named("a"))
+	check(3, named("a", "b"))
+	check(3, named("a")) // half of the points
+	check(3, named("b"))
 	open(t, p, named())
-	check(5, named("a"))
+	check(3, named("b", "a"))
+	check(4, named("a", "b", "c")[1:]) // c is new, and a, who has left, has no points any more
+	check(5, named("b", "a"))
 }
 
 // Claim: Maglev numbers its tables from 1, and a View with the same eligible identities gets the table there is, whatever their order.

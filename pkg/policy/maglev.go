@@ -57,10 +57,11 @@ const (
 // # Cost
 //
 // A pick is O(key) and O(1) in the number of candidates and slots. With Tried it is
-// O(tried) for each slot walked over. Prepare is O(n) where the table stays, else
-// O(slots·log slots) on average and O(n·slots) at worst. A table takes four bytes a
-// slot; the policy keeps the newest, and each Picker its own. Preference is O(slots)
-// time at worst and O(n) memory.
+// O(tried) for each slot walked over. Prepare costs what has changed where the table
+// stays, else O(slots·log slots) on average and O(n·slots) at worst; identities that
+// it has met are not hashed again. A table takes four bytes a slot and the order of
+// the turns 60 bytes a candidate; the policy keeps the newest, and each Picker its
+// own. Preference is O(slots) time at worst and O(n) memory.
 //
 // # Concurrency
 //
@@ -68,7 +69,7 @@ const (
 // make a table, and one decides what the next can use again.
 type Maglev struct {
 	cfg         MaglevConfig
-	newest      syncx.Pointer[maglevTable]
+	newest      syncx.Pointer[maglevTurns]
 	generations syncx.Uint64
 }
 
@@ -109,34 +110,29 @@ func (p *Maglev) Prepare(v *poise.View) (poise.Picker, error) {
 		return nil, &poise.FieldError{Field: "eligible candidates", Value: n, Err: poise.ErrTooMany}
 	}
 	custom := newStreamHash(p.cfg.Hash)
-	table := p.newest.Load()
-	if table == nil {
-		table = newMaglevTable(nil, p.cfg.size(), custom)
+	turns := p.newest.Load()
+	if turns == nil {
+		turns = &maglevTurns{table: newMaglevTable(nil, p.cfg.size(), custom)}
 	}
-	indices, fresh := find(v, table.ids), false
-	if indices == nil {
-		_, ids := eligible(v)
-		table, fresh = newMaglevTable(ids, p.cfg.size(), custom), true
-		indices = find(v, table.ids)
-	}
+	turns, fresh := turns.on(v, p.cfg.size(), custom)
 	keyless, err := prepareKeyless("Maglev", p.cfg.NoKey, v)
 	if err != nil {
 		return nil, err
 	}
 	// Only now nothing can fail any more, and the table counts.
 	if fresh {
-		table.generation = p.generations.Add(1)
-		p.newest.Store(table)
+		turns.table.generation = p.generations.Add(1)
 	}
-	return &maglevPicker{keyless: keyless, view: v, table: table, owners: selections(v, indices), custom: custom}, nil
+	p.newest.Store(turns)
+	return &maglevPicker{keyless: keyless, view: v, table: turns.table, owners: turns.owners, custom: custom}, nil
 }
 
 type maglevPicker struct {
 	keyless keyless
 	view    *poise.View
 	table   *maglevTable
-	owners  []poise.Selection // by member of the table
-	custom  *streamHash       // nil: FNV-1a
+	owners  []uint32    // the candidates, by member of the table
+	custom  *streamHash // nil: FNV-1a
 }
 
 var _ poise.Preferrer = (*maglevPicker)(nil)
@@ -152,7 +148,7 @@ func (p *maglevPicker) Pick(q poise.Query) (poise.Selection, error) {
 	} else {
 		hash = p.custom.request(domainMaglevRequest, q.Key)
 	}
-	return p.owners[p.table.slots[p.table.slot(hash)]], nil
+	return p.view.Select(int(p.owners[p.table.slots[p.table.slot(hash)]]))
 }
 
 // pickSlow walks on over the tried and explains.
@@ -183,10 +179,7 @@ func (p *maglevPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 }
 
 // owner returns the index of the owner of a slot.
-func (p *maglevPicker) owner(slot uint64) int {
-	index, _ := p.view.Index(p.owners[p.table.slots[slot]]) // of this very View
-	return index
-}
+func (p *maglevPicker) owner(slot uint64) int { return int(p.owners[p.table.slots[slot]]) }
 
 // Preference lists the owners through the table from the slot of the key, each at
 // its first slot.

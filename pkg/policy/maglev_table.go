@@ -23,53 +23,61 @@ type permutation struct {
 	offset, skip uint32
 }
 
+// maglevMember is what the hashes of one identity decide.
+type maglevMember struct {
+	id            string
+	walk          walk
+	order, orders uint64
+}
+
+func newMaglevMember(id string, size uint32, custom *streamHash) maglevMember {
+	return maglevMember{
+		id: id,
+		walk: newWalk(permutation{
+			offset: uint32(custom.identity(domainMaglevOffset, id) % uint64(size)),
+			skip:   uint32(custom.identity(domainMaglevSkip, id)%uint64(size-1)) + 1,
+		}, size),
+		order:  custom.identity(domainMaglevOrder, id),
+		orders: custom.identity(domainMaglevOrderToo, id),
+	}
+}
+
+// takesTurnBefore orders members by their turns. The last resort is the identity, so
+// that the order of the candidates decides nothing.
+func (m *maglevMember) takesTurnBefore(other *maglevMember) int {
+	return cmp.Or(cmp.Compare(m.order, other.order), cmp.Compare(m.orders, other.orders), cmp.Compare(m.id, other.id))
+}
+
 // newMaglevTable returns the table of the identities, which are at most size.
 func newMaglevTable(ids []string, size uint32, custom *streamHash) *maglevTable {
-	type member struct {
-		permutation
-		id            string
-		order, orders uint64
-	}
-	members := make([]member, len(ids))
+	members := make([]maglevMember, len(ids))
 	for k, id := range ids {
-		members[k] = member{
-			permutation: permutation{
-				offset: uint32(custom.identity(domainMaglevOffset, id) % uint64(size)),
-				skip:   uint32(custom.identity(domainMaglevSkip, id)%uint64(size-1)) + 1,
-			},
-			id:     id,
-			order:  custom.identity(domainMaglevOrder, id),
-			orders: custom.identity(domainMaglevOrderToo, id),
-		}
+		members[k] = newMaglevMember(id, size, custom)
 	}
-	// The last resort is the identity, so that the order of the candidates decides
-	// nothing.
-	slices.SortFunc(members, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.order, b.order), cmp.Compare(a.orders, b.orders), cmp.Compare(a.id, b.id))
-	})
-	t := &maglevTable{ids: make([]string, len(ids)), reciprocal: math.MaxUint64 / uint64(size)}
-	permutations := make([]permutation, len(ids))
+	slices.SortFunc(members, func(a, b maglevMember) int { return a.takesTurnBefore(&b) })
+	sorted, walks := make([]string, len(members)), make([]walk, len(members))
 	for k := range members {
-		t.ids[k], permutations[k] = members[k].id, members[k].permutation
+		sorted[k], walks[k] = members[k].id, members[k].walk
 	}
-	t.slots = fill(permutations, size)
-	return t
+	return newMaglevTableOf(sorted, walks, size)
+}
+
+// newMaglevTableOf returns the table of members in the order of their turns. It uses
+// the walks up.
+func newMaglevTableOf(ids []string, walks []walk, size uint32) *maglevTable {
+	return &maglevTable{ids: ids, slots: fill(walks, size), reciprocal: math.MaxUint64 / uint64(size)}
 }
 
 // fill lets the members take turns, each with the next slot of its permutation
 // that is free, until none is. The number of slots must be prime: then every
-// permutation visits all.
-func fill(permutations []permutation, size uint32) []uint32 {
-	if len(permutations) == 0 {
+// permutation visits all. The walks are where the members stand.
+func fill(walks []walk, size uint32) []uint32 {
+	if len(walks) == 0 {
 		return nil
 	}
 	slots := make([]uint32, size)
 	// The taken slots as bits, which fit a cache that the table would not.
 	taken := make([]uint64, size/64+1)
-	walks := make([]walk, len(permutations))
-	for k, p := range permutations {
-		walks[k] = newWalk(p, size)
-	}
 	for left := size; ; {
 		for k := range walks {
 			at, stride := walks[k].at, walks[k].stride

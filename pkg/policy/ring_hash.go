@@ -3,7 +3,6 @@
 package policy
 
 import (
-	"fmt"
 	"iter"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -53,15 +52,22 @@ const (
 //   - NewRingHash refuses more points for one unit of weight than a ring may have.
 //   - A View that needs more than MaxPoints is refused with a FieldError of ErrTooManyPoints that names the candidate.
 //   - A refused View leaves the ring and its generation as they were.
-//   - RingHash numbers its rings from 1, and a View with the same eligible identities and weights gets the ring there is, whatever their order.
+//   - RingHash numbers its rings from 1, and keeps the ring there is while its unit is that of the View, all eligible candidates have their points on it, and at least half of its points are theirs.
+//   - A pick passes over the points of candidates that are not eligible, as if the ring did not have them.
 //   - Without a key RingHash answers ErrNoKey, or asks the policy that NoKey names.
 //
 // # Cost
 //
 // A pick is O(key), and O(1) on average in the number of points and of candidates;
-// with a Hash that spreads badly it is O(log points). With Tried it is O(tried) for
-// each point walked over. Prepare is O(n) where the ring stays, else O(points) on
-// average. A ring takes 20 to 24 bytes a point; the policy keeps the newest, and
+// with a Hash that spreads badly it is O(log points). Each point that is passed over
+// costs a few nanoseconds; while the ring is kept that is less than one on average.
+// With Tried it is O(tried) for each point walked over.
+//
+// Prepare costs what has changed while the ring stays: if somebody becomes ineligible
+// or eligible again. If somebody joins, leaves or has another weight it is O(n) and
+// the pages of the ring that have its points; only another unit of weight, or most of
+// the members new, makes the ring anew, which is O(points) on average. A ring takes 16
+// bytes a point, and up to twice that after changes; the policy keeps the newest, and
 // each Picker its own. Preference is O(points) time and O(n) memory.
 //
 // # Concurrency
@@ -70,7 +76,7 @@ const (
 // make a ring, and one decides what the next can use again.
 type RingHash struct {
 	cfg         RingHashConfig
-	newest      syncx.Pointer[ring]
+	newest      syncx.Pointer[ringOwners]
 	generations syncx.Uint64
 }
 
@@ -103,9 +109,20 @@ func (p *RingHash) Prepare(v *poise.View) (poise.Picker, error) {
 		return nil, errNilView
 	}
 	custom := newStreamHash(p.cfg.Hash)
-	r, indices, fresh, err := p.ring(v, custom)
+	perUnit, most := p.cfg.points()
+	owners := p.newest.Load()
+	if owners == nil {
+		owners = newRing(nil, custom).on(v)
+	} else {
+		owners = owners.on(v)
+	}
+	demand, err := owners.demand(perUnit, most)
 	if err != nil {
 		return nil, err
+	}
+	fresh := !owners.fits(demand)
+	if fresh {
+		owners = owners.renewed(demand, perUnit, most, custom)
 	}
 	keyless, err := prepareKeyless("RingHash", p.cfg.NoKey, v)
 	if err != nil {
@@ -113,49 +130,23 @@ func (p *RingHash) Prepare(v *poise.View) (poise.Picker, error) {
 	}
 	// Only now nothing can fail any more, and the ring counts.
 	if fresh {
-		r.generation = p.generations.Add(1)
-		p.newest.Store(r)
+		owners.ring.generation = p.generations.Add(1)
 	}
-	return &ringHashPicker{keyless: keyless, view: v, ring: r, owners: selections(v, indices), custom: custom}, nil
-}
-
-// ring returns the ring for the View, the newest if it fits, and the indices of its
-// members.
-func (p *RingHash) ring(v *poise.View, custom *streamHash) (r *ring, indices []int, fresh bool, err error) {
-	newest := p.newest.Load()
-	if newest == nil {
-		newest = newRing(nil, custom)
-	}
-	if indices = newest.find(v); indices != nil {
-		return newest, indices, false, nil
-	}
-	indices, ids := eligible(v)
-	members := make([]ringMember, len(ids))
-	for k, id := range ids {
-		s, _ := v.Sample(indices[k]) // in range
-		members[k] = ringMember{id: id, weight: s.Weight}
-	}
-	perUnit, most := p.cfg.points()
-	if k, ok := replicas(members, perUnit, most); !ok {
-		field := fmt.Sprintf("candidates[%d].Weight", indices[k])
-		return nil, nil, false, &poise.FieldError{Field: field, Value: members[k].weight.Value(), Err: poise.ErrTooManyPoints}
-	}
-	return newRing(members, custom), indices, true, nil
+	p.newest.Store(owners)
+	return &ringHashPicker{keyless: keyless, ringOwners: owners, custom: custom}, nil
 }
 
 type ringHashPicker struct {
 	keyless keyless
-	view    *poise.View
-	ring    *ring
-	owners  []poise.Selection // by member of the ring
-	custom  *streamHash       // nil: FNV-1a
+	*ringOwners
+	custom *streamHash // nil: FNV-1a
 }
 
 var _ poise.Preferrer = (*ringHashPicker)(nil)
 
 // Pick takes the owner of the next point.
 func (p *ringHashPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || q.Key.IsZero() || len(p.owners) == 0 {
+	if !plain(&q) || q.Key.IsZero() || p.view.EligibleLen() == 0 {
 		return p.pickSlow(&q)
 	}
 	var hash uint64
@@ -164,8 +155,12 @@ func (p *ringHashPicker) Pick(q poise.Query) (poise.Selection, error) {
 	} else {
 		hash = p.custom.request(domainRingRequest, q.Key)
 	}
-	at := p.ring.at(hash)
-	return p.owners[p.ring.points[at].member], nil
+	for at := p.ring.at(hash); ; at = p.ring.after(at) {
+		selection, err := p.view.Select(int(p.indices[p.ring.point(at).member]))
+		if err == nil {
+			return selection, nil
+		}
+	}
 }
 
 // pickSlow walks on over the tried and explains.
@@ -178,40 +173,43 @@ func (p *ringHashPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 	case q.Key.IsZero():
 		return p.keyless.pick(q, n)
 	}
-	first := p.ring.at(p.custom.request(domainRingRequest, q.Key))
-	at := first
-	for !holds(&rest, p.owner(at)) {
-		at = p.ring.after(at)
-	}
 	rule := poise.RuleRing
-	if at != first {
-		rule = poise.RuleWalked
+	at := p.ring.at(p.custom.request(domainRingRequest, q.Key))
+	chosen, ok := p.owner(at)
+	for !ok || !holds(&rest, chosen) {
+		if ok {
+			rule = poise.RuleWalked
+		}
+		at = p.ring.after(at)
+		chosen, ok = p.owner(at)
 	}
-	chosen := p.owner(at)
-	explain(p.view, q, "RingHash", rule, chosen, n, 1, poise.Compared{Index: chosen, Figure: p.ring.points[at].place})
+	explain(p.view, q, "RingHash", rule, chosen, n, 1, poise.Compared{Index: chosen, Figure: p.ring.point(at).place})
 	if q.Why != nil {
 		q.Why.Generation = p.ring.generation
 	}
 	return p.view.Select(chosen)
 }
 
-// owner returns the index of the owner of a point.
-func (p *ringHashPicker) owner(point int) int {
-	index, _ := p.view.Index(p.owners[p.ring.points[point].member]) // of this very View
-	return index
-}
-
 // Preference lists the owners along the ring from the place of the key, each at
 // its first point.
 func (p *ringHashPicker) Preference(key poise.Key) iter.Seq[int] {
 	return func(yield func(int) bool) {
-		if key.IsZero() || len(p.owners) == 0 {
+		if key.IsZero() || p.view.EligibleLen() == 0 {
 			return
 		}
-		first := p.ring.at(p.custom.request(domainRingRequest, key))
-		for at := range firsts(len(p.owners), len(p.ring.points), first, func(at int) uint32 { return p.ring.points[at].member }) {
-			if !yield(p.owner(at)) {
-				return
+		met := make([]bool, len(p.indices))
+		left := p.view.EligibleLen()
+		for at := p.ring.at(p.custom.request(domainRingRequest, key)); left > 0; at = p.ring.after(at) {
+			member := p.ring.point(at).member
+			if met[member] {
+				continue
+			}
+			met[member] = true
+			if index, ok := p.owner(at); ok {
+				left--
+				if !yield(index) {
+					return
+				}
 			}
 		}
 	}

@@ -26,6 +26,15 @@ func members(points map[string]uint32) []ringMember {
 	return list
 }
 
+// points returns the points of a ring in their order.
+func (r *ring) points() []ringPoint { return slices.Concat(r.pages...) }
+
+// find returns the position of the first point at or after the place.
+func (r *ring) find(place uint64) int {
+	spot := r.at(place)
+	return len(slices.Concat(r.pages[:spot.page]...)) + spot.at
+}
+
 // Two points a unit, weights 1, 2, 1.
 func TestRing_HasThePublishedPoints(t *testing.T) {
 	r := newRing(members(map[string]uint32{"a": 2, "b": 4, "c": 2}), nil)
@@ -37,13 +46,13 @@ func TestRing_HasThePublishedPoints(t *testing.T) {
 		{0x07b442f3e801117f, "b", 2}, {0x56d78b95c50643f1, "c", 1}, {0x5e74338feb057b2a, "a", 1}, {0x6698324e56feb6d3, "a", 0},
 		{0x6eb92593a9fc62b3, "b", 3}, {0x86ead05b7667a9da, "b", 1}, {0xd13ef0773a957eb3, "b", 0}, {0xf92ac3eea21b4d64, "c", 0},
 	}
-	for k, p := range r.points {
+	for k, p := range r.points() {
 		if got := r.members[p.member].id; p.place != want[k].place || got != want[k].id || p.number != want[k].number {
 			t.Errorf("point %d is %016x of %s, number %d; want %+v", k, p.place, got, p.number, want[k])
 		}
 	}
-	if len(r.points) != len(want) {
-		t.Errorf("%d points, want %d", len(r.points), len(want))
+	if len(r.points()) != len(want) {
+		t.Errorf("%d points, want %d", len(r.points()), len(want))
 	}
 	for k, hash := range []uint64{0x2523263470e6d892, 0x1f9e4188adb16a4d, 0x37146145667c4b67} {
 		if r.members[k].hash != hash {
@@ -79,17 +88,17 @@ func TestRing_FindsAsAPlainSearch_Law(t *testing.T) {
 		width := rapid.SampledFrom([]uint{1, 2, 4, 8, 64}).Draw(t, "bits")
 		custom := newStreamHash(func(stream []byte) uint64 { return digestBytes(stream) >> (64 - width) })
 		r := newRing(members(points), custom)
-		if !slices.IsSortedFunc(r.points, r.precedes) {
+		if !slices.IsSortedFunc(r.points(), r.precedes) {
 			t.Fatal("the points are not in order")
 		}
 		place := rapid.Uint64().Draw(t, "place")
 		if rapid.Bool().Draw(t, "beside a point") {
-			k := rapid.IntRange(0, len(r.points)-1).Draw(t, "point")
-			place = r.points[k].place + uint64(rapid.IntRange(-1, 1).Draw(t, "beside"))
+			k := rapid.IntRange(0, len(r.points())-1).Draw(t, "point")
+			place = r.points()[k].place + uint64(rapid.IntRange(-1, 1).Draw(t, "beside"))
 		}
-		want := sort.Search(len(r.points), func(k int) bool { return r.points[k].place >= place }) % len(r.points)
-		if got := r.at(place); got != want {
-			t.Fatalf("place %016x leads to point %d, want %d of %d", place, got, want, len(r.points))
+		want := sort.Search(len(r.points()), func(k int) bool { return r.points()[k].place >= place }) % len(r.points())
+		if got := r.find(place); got != want {
+			t.Fatalf("place %016x leads to point %d, want %d of %d", place, got, want, len(r.points()))
 		}
 	})
 }
@@ -123,16 +132,16 @@ func TestRing_OrdersPointsInOnePlace(t *testing.T) {
 		}
 		r := newRing(list, custom)
 		var got []string
-		for _, p := range r.points {
+		for _, p := range r.points() {
 			got = append(got, fmt.Sprint(r.members[p.member].id, p.number))
 		}
 		if want := []string{"b0", "b1", "a0", "c0", "a1", "c1"}; !slices.Equal(got, want) {
 			t.Errorf("members in order %v: %v, want %v", order, got, want)
 		}
-		if at := r.at(poise.Mix64(7)); at != 0 {
+		if at := r.find(poise.Mix64(7)); at != 0 {
 			t.Errorf("an exact hit finds point %d, want the first", at)
 		}
-		if at := r.at(poise.Mix64(7) + 1); at != 0 {
+		if at := r.find(poise.Mix64(7) + 1); at != 0 {
 			t.Errorf("beyond the last place is point %d, want the first", at)
 		}
 	}
@@ -142,11 +151,11 @@ func TestRing_OrdersPointsInOnePlace(t *testing.T) {
 // next.
 func TestRing_TakesAnExactHit(t *testing.T) {
 	r := &ring{
-		members: []ringMember{{id: "a"}, {id: "b"}}, shift: 62,
-		points: []ringPoint{{place: 5, member: 0}, {place: 6, member: 1}}, first: []uint32{0, 2, 2, 2, 2},
+		members: []ringMember{{id: "a"}, {id: "b"}}, total: 2, shift: 62,
+		pages: [][]ringPoint{{{place: 5, member: 0}, {place: 6, member: 1}}, nil, nil, nil},
 	}
 	for place, want := range map[uint64]int{0: 0, 5: 0, 6: 1, 7: 0, math.MaxUint64: 0} {
-		if got := r.at(place); got != want {
+		if got := r.find(place); got != want {
 			t.Errorf("place %d leads to point %d, want %d", place, got, want)
 		}
 	}
@@ -187,13 +196,14 @@ func TestRing_SpreadsKeysEvenly(t *testing.T) {
 	const keys = 400_000
 	r := newRing(members(map[string]uint32{"a": 100, "b": 100, "c": 100}), nil)
 	arcs, counts := make([]float64, 3), make([]float64, 3)
-	for i, p := range r.points {
-		before := r.points[(i+len(r.points)-1)%len(r.points)].place
+	points := r.points()
+	for i, p := range points {
+		before := points[(i+len(points)-1)%len(points)].place
 		arcs[p.member] += float64(p.place-before) / math.Exp2(64)
 	}
 	var none *streamHash
 	for k := range uint64(keys) {
-		counts[r.points[r.at(none.request(domainRingRequest, poise.Uint64Key(k)))].member]++
+		counts[r.point(r.at(none.request(domainRingRequest, poise.Uint64Key(k)))).member]++
 	}
 	for k, share := range arcs {
 		if deviation := (counts[k] - keys*share) / math.Sqrt(keys*share*(1-share)); math.Abs(deviation) > 6.8 {
@@ -205,15 +215,16 @@ func TestRing_SpreadsKeysEvenly(t *testing.T) {
 const owners = 100
 
 // arcs returns the shares of a ring's members, 1 for the mean.
-func arcs(ring int, points uint32) []float64 {
+func arcs(ring int, each uint32) []float64 {
 	list := make([]ringMember, owners)
 	for i := range list {
-		list[i] = ringMember{id: fmt.Sprintf("ring-%d-member-%d", ring, i), points: points}
+		list[i] = ringMember{id: fmt.Sprintf("ring-%d-member-%d", ring, i), points: each}
 	}
 	r := newRing(list, nil)
 	shares := make([]float64, owners)
-	for i, p := range r.points {
-		before := r.points[(i+len(r.points)-1)%len(r.points)].place
+	points := r.points()
+	for i, p := range points {
+		before := points[(i+len(points)-1)%len(points)].place
 		shares[p.member] += float64(p.place-before) / math.Exp2(64) * owners
 	}
 	return shares

@@ -29,8 +29,7 @@ type RoundRobinConfig struct {
 //
 // # Cost
 //
-// A pick is O(1), and O(tried) with Tried. Prepare is O(n) time and memory. The
-// state is one number.
+// A pick is O(1), and O(tried) with Tried. Prepare is O(1). The state is one number.
 //
 // # Concurrency
 //
@@ -54,58 +53,42 @@ func (p *RoundRobin) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView
 	}
-	picker := &roundRobinPicker{policy: p, view: v}
-	if v.Check() != nil {
-		return picker, nil
-	}
-	picker.turns = make([]turn, v.Len())
-	for place := range picker.turns {
-		chosen := v.Eligible(v.NextEligible(place))
-		selection, err := v.Select(chosen)
-		if err != nil {
-			return nil, err
-		}
-		picker.turns[place] = turn{selection, uint64(chosen) + 1}
-	}
-	return picker, nil
+	return &roundRobinPicker{policy: p, view: v, n: uint64(v.Len()), all: v.EligibleLen() == v.Len()}, nil
 }
 
 type roundRobinPicker struct {
 	policy *RoundRobin
 	view   *poise.View
-	// turns[place] is whose turn it is when the cursor stands at the place of a
-	// candidate, eligible or not; empty if none is eligible.
-	turns []turn
-}
-
-// turn is a candidate and where the cursor goes after it.
-type turn struct {
-	selection poise.Selection
-	cursor    uint64
+	n      uint64 // candidates, eligible or not
+	all    bool   // every one is eligible
 }
 
 // Pick takes the next candidate in turn.
 func (p *roundRobinPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || len(p.turns) == 0 {
+	if !plain(&q) || p.view.EligibleLen() == 0 {
 		return p.pickSlow(&q)
 	}
 	// The cursor is a place among all candidates rather than a count of turns: so
 	// it means the same after a candidate has come or gone.
 	for {
 		cursor := p.policy.cursor.Load()
-		turn := &p.turns[p.place(cursor)]
-		if p.policy.cursor.CompareAndSwap(cursor, turn.cursor) {
-			return turn.selection, nil
+		chosen := p.place(cursor)
+		if !p.all {
+			chosen = p.view.Eligible(p.view.NextEligible(chosen))
+		}
+		if p.policy.cursor.CompareAndSwap(cursor, uint64(chosen)+1) {
+			return p.view.Select(chosen)
 		}
 	}
 }
 
-// place returns where a cursor stands among the candidates of the View.
-func (p *roundRobinPicker) place(cursor uint64) uint64 {
-	if n := uint64(len(p.turns)); cursor >= n {
-		return cursor % n
+// place returns where a cursor stands among the candidates of the View, of which
+// there are some.
+func (p *roundRobinPicker) place(cursor uint64) int {
+	if cursor >= p.n {
+		cursor %= p.n
 	}
-	return cursor
+	return int(cursor)
 }
 
 // pickSlow passes over the tried and explains.
@@ -116,7 +99,7 @@ func (p *roundRobinPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 	}
 	for {
 		cursor := p.policy.cursor.Load()
-		chosen := rest.At(rest.Next(int(p.place(cursor))))
+		chosen := rest.At(rest.Next(p.place(cursor)))
 		if p.policy.cursor.CompareAndSwap(cursor, uint64(chosen)+1) {
 			explain(p.view, q, "RoundRobin", poise.RuleTurn, chosen, rest.Len(), 1)
 			return p.view.Select(chosen)

@@ -98,13 +98,13 @@ func plan(v *poise.View, cfg TopologyConfig, localities bool) ([]*group, error) 
 	return groups, nil
 }
 
-// groupByPriority returns the groups of a View in ascending order. To a scope,
-// whoever is not eligible in it does not exist.
+// groupByPriority returns the groups of a View in ascending order. Draining members
+// and those out of scope do not count, in a scope nobody who is not eligible in it.
 func groupByPriority(v *poise.View, localities bool) []*group {
 	groups, zones := map[uint32]*group{}, map[place]*zone{}
 	for i, s := range v.All() {
 		m := member{index: i, eligible: v.Reason(i) == poise.NotExcluded}
-		if s.IsDraining() || v.IsScope() && !m.eligible {
+		if s.IsDraining() || s.Excluded == poise.ExcludedOutOfScope || v.IsScope() && !m.eligible {
 			continue
 		}
 		// Opting out withholds a member only while it is not eligible.

@@ -11,6 +11,10 @@ import (
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
+// tick is the unit of the specifications: the smallest, so that every time that a
+// specification knows is one that a jitter can draw, and the other way round.
+const tick = time.Nanosecond
+
 // activeHealth is an ActiveHealth, every reservation that it issued, and a clock.
 type activeHealth struct {
 	*health.ActiveHealth

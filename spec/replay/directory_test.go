@@ -81,7 +81,7 @@ func newDirectory(constants, initial replay.Record) (*directory, error) {
 	}
 	var err error
 	if d.Directory, err = discovery.New(discovery.Config[int]{
-		Equal: func(a, b int) bool { return a == b }, AtOnce: initial["atOnce"].Bool(), Revision: d.first,
+		Equal: func(a, b int) bool { return a == b }, RemoveImmediately: initial["atOnce"].Bool(), Revision: d.first,
 	}); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (d *directory) one(args replay.Record) (any, error) {
 	}
 }
 
-func (d *directory) answer(a discovery.Applied, err error) (any, error) {
+func (d *directory) answer(a discovery.ChangeResult, err error) (any, error) {
 	if err != nil {
 		return refused(err)
 	}
@@ -137,7 +137,7 @@ func (d *directory) answer(a discovery.Applied, err error) (any, error) {
 }
 
 // answers is the result of changes that were made.
-func (d *directory) answers(applied ...discovery.Applied) (any, error) {
+func (d *directory) answers(applied ...discovery.ChangeResult) (any, error) {
 	var effects replay.Tuple
 	for _, a := range applied {
 		if a.Revision != applied[0].Revision {
@@ -148,7 +148,7 @@ func (d *directory) answers(applied ...discovery.Applied) (any, error) {
 	return result(effects, "", applied[0].Revision-d.first), nil
 }
 
-func (d *directory) tally(t discovery.Tally, err error) (any, error) {
+func (d *directory) tally(t discovery.ListResult, err error) (any, error) {
 	if err != nil {
 		return refused(err)
 	}
@@ -214,7 +214,7 @@ func (d *directory) project() map[string]any {
 		}
 	}
 	return map[string]any{
-		"atOnce": replay.Field(d.Directory, "cfg", "AtOnce"), "members": members,
+		"atOnce": replay.Field(d.Directory, "cfg", "RemoveImmediately"), "members": members,
 		"incarnations": replay.Field(d.Directory, "incarnations"), "revision": now.Revision() - d.first, "closed": d.Closed(),
 		"current": current, "former": former, "dated": dated, "endings": d.endings,
 	}

@@ -5,20 +5,20 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
 // slots is a Slots and the variables in which callers keep their slots.
 type slots struct {
-	slots *poisehttp.Slots
-	slot  map[string]*poisehttp.Slot
+	slots *dispatch.Slots
+	slot  map[string]*dispatch.Slot
 	state map[string]string
 	idle  int
 }
 
 func slotsMapping() replay.Mapping[*slots] {
-	call := func(f func(*poisehttp.Slots)) func(*slots, replay.Record) (any, error) {
+	call := func(f func(*dispatch.Slots)) func(*slots, replay.Record) (any, error) {
 		return func(s *slots, _ replay.Record) (any, error) {
 			f(s.slots)
 			return "", nil
@@ -27,17 +27,17 @@ func slotsMapping() replay.Mapping[*slots] {
 	return replay.Mapping[*slots]{
 		New: func(constants, _ replay.Record) (*slots, error) {
 			s := &slots{
-				slot:  map[string]*poisehttp.Slot{"a": {}, "b": {}},
+				slot:  map[string]*dispatch.Slot{"a": {}, "b": {}},
 				state: map[string]string{"a": "none", "b": "none"},
 			}
-			s.slots = poisehttp.NewSlots(uint64(constants["Limit"].Int()), func() { s.idle++ })
+			s.slots = dispatch.NewSlots(uint64(constants["Limit"].Int()), func() { s.idle++ })
 			return s, nil
 		},
 		Apply: map[string]func(*slots, replay.Record) (any, error){
 			"(*Slots).Begin": func(s *slots, args replay.Record) (any, error) {
 				slot, err := s.slots.Begin()
 				switch {
-				case errors.Is(err, poisehttp.ErrDraining):
+				case errors.Is(err, dispatch.ErrDraining):
 					return "draining", nil
 				case errors.Is(err, poise.ErrAtCapacity):
 					return "full", nil
@@ -56,9 +56,9 @@ func slotsMapping() replay.Mapping[*slots] {
 				}
 				return "false", nil
 			},
-			"(*Slots).Drain":  call((*poisehttp.Slots).Drain),
-			"(*Slots).Resume": call((*poisehttp.Slots).Resume),
-			"(*Slots).Remove": call((*poisehttp.Slots).Remove),
+			"(*Slots).Drain":  call((*dispatch.Slots).Drain),
+			"(*Slots).Resume": call((*dispatch.Slots).Resume),
+			"(*Slots).Remove": call((*dispatch.Slots).Remove),
 		},
 		Project: func(s *slots) map[string]any {
 			names := []string{"open", "draining", "removed"}

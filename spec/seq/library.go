@@ -232,54 +232,6 @@ type Verdict struct {
 	Failed     bool
 }
 
-type quarantine struct {
-	epoch, failures, since int
-	aside, returning       bool
-	permits                [8]int // the epoch of each, from 1
-}
-
-// Quarantine is an endpoint that so many failures in a row set aside for one unit
-// of time. Permits have numbers under 8.
-//
-//	Admit(permit) bool   Report(Verdict) bool   Return(at) bool
-//
-// Report tells whether the endpoint was set aside by it, Return whether it is not
-// aside any more.
-func Quarantine(failures int) Spec {
-	return Define(fmt.Sprintf("quarantine for %d failures", failures), quarantine{}, func(q quarantine, op Op) []quarantine {
-		switch op.Name {
-		case "Admit":
-			if op.Result == true {
-				q.permits[op.Arg.(int)] = q.epoch + 1
-			}
-			return One(op.Result != q.aside, q)
-		case "Report":
-			v := op.Arg.(Verdict)
-			set := false
-			switch {
-			case q.permits[v.Permit] != q.epoch+1: // of an earlier time
-			case !v.Failed:
-				q.failures, q.returning = 0, false
-			case q.failures+1 >= failures || q.returning:
-				set = true
-				q.failures, q.epoch, q.since, q.aside, q.returning = 0, q.epoch+1, v.At, true, true
-			default:
-				q.failures++
-			}
-			return One(op.Result == set, q)
-		default:
-			at := op.Arg.(int)
-			if at < q.since {
-				q.since = at // a clock that stepped back starts the time again
-			}
-			if q.aside && at-q.since >= 1 {
-				q.aside = false
-			}
-			return One(op.Result == !q.aside, q)
-		}
-	})
-}
-
 // Stamped is a number and the instant it is told at.
 type Stamped struct{ Number, At int }
 
@@ -407,6 +359,7 @@ type peak struct {
 	cost           float64
 	at             int
 	calls, sampled uint64
+	answered       uint64 // calls whose answer has begun: their end is no sample
 	read           [4]int // by task: the calls in flight that it has read, and one; 0: none
 }
 
@@ -425,9 +378,10 @@ func (p *peak) move(instant int, initial, towards float64) {
 // longer sample counts at once; a shorter one, and the initial cost while there is
 // none, count by half in each unit. Calls have numbers under 64, tasks under 4.
 //
-//	Observe(Sample)   Estimate(at) int   Start(call) bool   Done(Sample) bool   Load(at) int
+//	Observe(Sample)   Estimate(at) int   Start(call) bool   Answered(Sample) bool   Done(Sample) bool   Load(at) int
 //
-// A Done is a sample, and then the call is in flight no more; a Load reads the
+// A Done is a sample, unless an Answered was it, and then the call is in flight no
+// more; a Load reads the
 // calls in flight, and then the estimate. Between the two steps others may act.
 func Peak(initial int) Spec {
 	first := peak{cost: float64(initial)}
@@ -448,8 +402,19 @@ func Peak(initial int) Spec {
 // next is one step of a state that began as first.
 func (first peak) next(p peak, op Op) []peak {
 	switch op.Name {
+	case "Answered":
+		call := bit(op.Arg.(Sample).Call)
+		allowed := op.Result == (p.calls&call != 0 && p.answered&call == 0)
+		op.Name = "Observe"
+		p = first.next(p, op)[0]
+		p.answered |= call
+		return One(allowed, p)
 	case "Observe":
 		s := op.Arg.(Sample)
+		if p.answered&bit(s.Call) != 0 {
+			p.sampled |= bit(s.Call)
+			return []peak{p}
+		}
 		p.move(s.At, first.cost, min(first.cost, float64(s.Took)))
 		p.cost = max(p.cost, float64(s.Took))
 		p.sampled |= bit(s.Call)
@@ -460,7 +425,7 @@ func (first peak) next(p peak, op Op) []peak {
 		p.calls &^= call
 		return One(allowed, p)
 	case "Start":
-		p.calls, p.sampled = p.calls|bit(op.Arg), p.sampled&^bit(op.Arg)
+		p.calls, p.sampled, p.answered = p.calls|bit(op.Arg), p.sampled&^bit(op.Arg), p.answered&^bit(op.Arg)
 		return One(op.Result == true, p)
 	case "Count":
 		p.read[op.Task] = bits.OnesCount64(p.calls) + 1

@@ -2,7 +2,7 @@
 \* Models: sources that say who exists, and the list that a directory makes of it.
 \* Go: pkg/discovery/directory.go Directory.
 \* Go: pkg/discovery/session.go Session, Change.
-\* Go: pkg/discovery/stage.go stage.
+\* Go: pkg/discovery/batch.go batch.
 \* Grain: one action is one call, because each is one critical section. How its
 \* result is published and read is SnapshotChannel.
 \* Left out: identities and values that are refused for what they are; FinishDrains,
@@ -63,7 +63,7 @@ TypeOK == /\ atOnce \in AtOnce
           /\ Range(last.res.effects) \subseteq {"unchanged", "inserted", "updated", "revived", "replaced", "claimed", "kept", "removed"}
                \cup {"drain started", "already draining", "drain finished", "not draining", "still busy"}
 -----------------------------------------------------------------------------
-\* A stage is a change in the making: what the members and the incarnations will
+\* A batch is a change that is not committed yet: what the members and the incarnations will
 \* be, what became of each change, and why the whole is refused, "" if it is not.
 Stage == [members |-> members, incarnations |-> incarnations, effects |-> <<>>, error |-> ""]
 
@@ -77,13 +77,13 @@ ClaimOf(m, s) == CHOOSE i \in 0..Len(m.claims) : IF i = 0 THEN \A c \in Range(m.
 Claim(s, v) == [by |-> s, value |-> v]
 Without(seq, i) == SubSeq(seq, 1, i - 1) \o SubSeq(seq, i + 1, Len(seq))
 
-\* Go: (*stage).incarnate.
+\* Go: (*batch).incarnate.
 Incarnated(st, ms, id, claims, effect) ==
   LET n == IF Bug = "RecyclesIncarnations" THEN Len(ms) + 1 ELSE st.incarnations + 1
       m == [id |-> id, incarnation |-> n, value |-> claims[1].value, draining |-> FALSE, claims |-> claims]
   IN [Did(st, Append(ms, m), effect) EXCEPT !.incarnations = n]
 
-\* Go: (*stage).upsert.
+\* Go: (*batch).upsert.
 Upserted(st, s, id, v) ==
   LET ms == st.members
       i == Place(ms, id)
@@ -101,7 +101,7 @@ Upserted(st, s, id, v) ==
        [] i > 0 /\ k = 1 -> Did(st, [ms EXCEPT ![i].claims[1].value = v, ![i].value = v],
                                 IF m.value = v /\ Bug # "UpdatesTheEqual" THEN "unchanged" ELSE "updated")
 
-\* Go: (*stage).replace.
+\* Go: (*batch).replace.
 Replaced(st, s, id, v) ==
   LET ms == st.members
       i == Place(ms, id)
@@ -111,7 +111,7 @@ Replaced(st, s, id, v) ==
      ELSE Incarnated(st, Without(ms, i), id,
                      IF Bug = "ReplaceTakesAll" THEN <<Claim(s, v)>> ELSE <<Claim(s, v)>> \o others, "replaced")
 
-\* Go: (*stage).remove.
+\* Go: (*batch).remove.
 Removed(st, s, id) ==
   LET ms == st.members
       i == Place(ms, id)
@@ -132,7 +132,7 @@ Removed(st, s, id) ==
             Did(st, [ms EXCEPT ![i].claims = claims, ![i].value = IF Bug = "KeepsTheValue" THEN @ ELSE claims[1].value],
                 IF m.value = claims[1].value THEN "kept" ELSE "updated")
 
-\* Go: (*stage).apply.
+\* Go: (*batch).apply.
 Applied(st, s, c) ==
   LET i == Place(st.members, c.id)
   IN CASE c.do = "remove" -> Removed(st, s, c.id)
@@ -152,7 +152,7 @@ Missing(s, cs) ==
   LET gone == SelectSeq(members, LAMBDA m : m.id \notin Named(cs) /\ ClaimOf(m, s) > 0)
   IN [i \in DOMAIN gone |-> [do |-> "remove", id |-> gone[i].id, value |-> 0]]
 
-\* Go: (*stage).reconcile.
+\* Go: (*batch).reconcile.
 Reconciled(s, cs) == IF Twice(cs) /\ Bug # "TakesTwice" THEN Refused(Stage, "duplicate")
                      ELSE Batch(Stage, s, (IF Bug = "RenewsTheListed" THEN [i \in DOMAIN cs |-> [cs[i] EXCEPT !.do = "replace"]] ELSE cs)
                                           \o (IF Bug = "KeepsTheMissing" THEN <<>> ELSE Missing(s, cs)))
@@ -184,7 +184,7 @@ Ended(s, session) == CASE closed /\ Bug # "ChangesTheClosed" -> "directory close
                        [] session = "current" /\ current[s] = "closed" /\ Bug # "ClosedGoesOn" -> "closed"
                        [] OTHER -> ""
 
-\* Go: (*Directory).stage. The source and its session are "" for the directory itself.
+\* Go: (*Directory).apply. The source and its session are "" for the directory itself.
 Commit(op, s, session, cs, date, st, ended) ==
   LET costs == \E e \in Range(st.effects) : e \in Costly
       error == CASE ended # "" -> ended

@@ -1,7 +1,7 @@
 --------------------------- MODULE SnapshotChannel ---------------------------
 \* Models: how a snapshot is published, and how cursors follow and wait for the next.
 \* Go: pkg/discovery/directory.go Directory.
-\* Go: pkg/discovery/stage.go stage.
+\* Go: pkg/discovery/batch.go batch.
 \* Go: pkg/discovery/session.go Session.
 \* Go: pkg/discovery/cursor.go Cursor.
 \* Grain: one action is one operation on what goroutines share: the mutex, the pointer
@@ -91,7 +91,7 @@ CloseLock(p) == /\ pc[p] = ""
 Refused(p) == \/ closed /\ (call[p] = "Close" \/ Bug # "PublishesAfterTheEnd")
               \/ call[p] = "Publish" /\ revision = Revisions
 
-\* Go: (*Directory).stage, the load; in Close, that of end.
+\* Go: (*Directory).apply, the load; in Close, that of end.
 ChangeLoad(p) == /\ pc[p] = "load"
                  /\ p \in Publishers
                  /\ was' = [was EXCEPT ![p] = IF Refused(p) THEN @ ELSE Number]
@@ -99,7 +99,7 @@ ChangeLoad(p) == /\ pc[p] = "load"
                  /\ Step("ChangeLoad", p, 0, IF Refused(p) THEN "refused" ELSE "store", "")
                  /\ UNCHANGED <<mu, revision, closed, call, cursor>>
 
-\* Go: (*Directory).stage, the unlock after a refusal; in Close, that of end.
+\* Go: (*Directory).apply, the unlock after a refusal; in Close, that of end.
 ChangeRefused(p) == /\ pc[p] = "refused"
                     /\ mu' = ""
                     /\ call' = [call EXCEPT ![p] = ""]
@@ -108,7 +108,7 @@ ChangeRefused(p) == /\ pc[p] = "refused"
                                                          [] OTHER -> "exhausted")
                     /\ UNCHANGED <<revision, closed, fired, was, cursor>>
 
-\* Go: (*Directory).stage, the store; in Close, that of end.
+\* Go: (*Directory).apply, the store; in Close, that of end.
 ChangeStore(p) == /\ pc[p] = "store"
                   /\ Bug # "WaitsForReaders" \/ \A c \in Cursors : seen[c] >= revision
                   /\ revision' = IF call[p] = "Publish" THEN was[p] + 1 ELSE revision
@@ -116,7 +116,7 @@ ChangeStore(p) == /\ pc[p] = "store"
                   /\ Step("ChangeStore", p, 0, "unlock", "")
                   /\ UNCHANGED <<mu, fired, publisher, cursor>>
 
-\* Go: (*Directory).stage, the unlock; in Close, that of end.
+\* Go: (*Directory).apply, the unlock; in Close, that of end.
 ChangeUnlock(p) == /\ pc[p] = "unlock"
                    /\ mu' = ""
                    /\ Step("ChangeUnlock", p, 0, "fire", "")

@@ -1,0 +1,1045 @@
+package dispatch_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/observe"
+	"github.com/copyleftdev/poise-go/pkg/policy"
+	"github.com/copyleftdev/poise-go/pkg/transform"
+)
+
+// newLoop returns a loop over n members without limits, named a0 and on.
+func newLoop(tb fatal, n int, edit func(*dispatch.LoopConfig)) *dispatch.Loop {
+	tb.Helper()
+	cfg := dispatch.LoopConfig{Policy: new(policy.RoundRobin), Seed: 1}
+	if edit != nil {
+		edit(&cfg)
+	}
+	l, err := dispatch.NewLoop(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := l.Update(specs(n), epoch); err != nil {
+		tb.Fatal(err)
+	}
+	return l
+}
+
+// specs returns n members of the incarnations 1 and on.
+func specs(n int) []dispatch.Spec {
+	list := make([]dispatch.Spec, n)
+	for i := range list {
+		list[i] = dispatch.Spec{Sample: poise.Sample{ID: "a" + strconv.Itoa(i), Incarnation: uint64(i) + 1}, Value: i}
+	}
+	return list
+}
+
+// at returns the instant after so many milliseconds.
+func at(ms int) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
+
+// unreachable and others are results.
+var (
+	success     = poise.Result{}
+	failure     = poise.Result{Outcome: poise.Failure}
+	unreachable = poise.Result{Outcome: poise.Unreachable}
+	overloaded  = poise.Result{Outcome: poise.Overloaded}
+)
+
+// call makes one call of one attempt, and returns where it went and how.
+func call(tb testing.TB, l *dispatch.Loop, now time.Time, r poise.Result) (where string) {
+	tb.Helper()
+	var c dispatch.Call
+	if err := l.Acquire(&c, dispatch.Query{Now: now, Repeatable: true}); err != nil {
+		tb.Fatal(err)
+	}
+	c.End(r, now)
+	advance(tb, l, now)
+	return fmt.Sprintf("%s %v", c.ID(), c.Choice())
+}
+
+func advance(tb testing.TB, l *dispatch.Loop, now time.Time) time.Time {
+	tb.Helper()
+	next, err := l.Advance(now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return next
+}
+
+// eject makes the member the only one that cannot be reached.
+func eject(tb testing.TB, l *dispatch.Loop, id string, now time.Time) {
+	tb.Helper()
+	for range 100 {
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil {
+			tb.Fatal(err)
+		}
+		if c.ID() == id {
+			c.End(unreachable, now)
+			advance(tb, l, now)
+			return
+		}
+		c.End(success, now)
+	}
+	tb.Fatalf("no call came to %s", id)
+}
+
+// Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+func TestLoop_SendsAnEjectedMemberOnlyTrials(t *testing.T) {
+	l := newLoop(t, 3, nil)
+	eject(t, l, "a0", at(0))
+	for range 10 {
+		if where := call(t, l, at(0), success); strings.HasPrefix(where, "a0") {
+			t.Fatalf("a call went to %s", where)
+		}
+	}
+	advance(t, l, at(10))
+	if in := l.Inspect(at(10)).Members[0]; in.Reason != poise.ExcludedEjected || in.Passive.Cause != health.EjectedUnreachable {
+		t.Errorf("a0 is %v, because %v", in.Reason, in.Passive.Cause)
+	}
+	var trials int
+	for ms := 10; ms < 1000; ms += 10 {
+		where := call(t, l, at(ms), success)
+		if where == "a0 trial" {
+			trials++
+		} else if trials == 0 && strings.HasPrefix(where, "a0") {
+			t.Fatalf("a call went to %s", where)
+		}
+	}
+	if trials != 1 {
+		t.Errorf("%d trials were made", trials)
+	}
+	if in := l.Inspect(at(1000)).Members[0]; in.Reason != poise.NotExcluded {
+		t.Errorf("after a trial that succeeded a0 is %v", in.Reason)
+	}
+}
+
+// A member that says that it is too busy takes a share of its picks only.
+func TestLoop_OffersLessToWhoIsTooBusy(t *testing.T) {
+	for name, p := range map[string]func() poise.Policy{
+		"round robin": func() poise.Policy { return new(policy.RoundRobin) },
+		"ring hash": func() poise.Policy {
+			ring, err := policy.NewRingHash(policy.RingHashConfig{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ring
+		},
+	} {
+		l := newLoop(t, 4, func(c *dispatch.LoopConfig) { c.Policy = p() })
+		now, busy := epoch, 0
+		for i := range 4000 {
+			now = now.Add(time.Millisecond)
+			var c dispatch.Call
+			var why poise.Decision
+			if err := l.Acquire(&c, dispatch.Query{Now: now, Key: poise.Uint64Key(uint64(i)), Why: &why}); err != nil {
+				t.Fatal(err)
+			}
+			if s, err := why.View.Sample(why.Chosen); c.Choice() == observe.Picked && (err != nil || s.ID != c.ID()) {
+				t.Fatalf("%s: %s is explained as %v", name, c.ID(), why)
+			}
+			r := success
+			if c.ID() == "a0" && i%2 == 0 {
+				r = overloaded
+			}
+			if c.ID() == "a0" && i >= 2000 {
+				busy++
+			}
+			c.End(r, now)
+			advance(t, l, now)
+		}
+		if busy > 350 || busy == 0 {
+			t.Errorf("%s: a busy member of four gets %d of 2000", name, busy)
+		}
+	}
+}
+
+// Cases: B110.
+func TestLoop_LetsAProbeEndAnEjection(t *testing.T) {
+	l := newLoop(t, 3, nil)
+	eject(t, l, "a0", at(0))
+	advance(t, l, at(10))
+	if reason := l.Inspect(at(10)).Members[0].Reason; reason != poise.ExcludedEjected {
+		t.Fatalf("a0 is %v", reason)
+	}
+	if err := l.Passed(1, at(30)); err != nil {
+		t.Fatal(err)
+	}
+	if reason := l.Inspect(at(30)).Members[0].Reason; reason != poise.NotExcluded {
+		t.Errorf("after a probe that passed a0 is %v", reason)
+	}
+	if err := l.Passed(9, at(30)); !errors.Is(err, dispatch.ErrUnknownMember) {
+		t.Errorf("a probe of nobody: %v", err)
+	}
+}
+
+// Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+//
+// Cases: B85.
+func TestLoop_RefusesNoCallWhenAllAreEjected(t *testing.T) {
+	l := newLoop(t, 4, nil)
+	for range 4 {
+		call(t, l, epoch, unreachable)
+	}
+	var order []string
+	for range 8 {
+		var c dispatch.Call
+		var why poise.Decision
+		if err := l.Acquire(&c, dispatch.Query{Now: epoch, Why: &why}); err != nil {
+			t.Fatal(err)
+		}
+		c.End(unreachable, epoch)
+		if c.Choice() != observe.LastResort || !strings.Contains(why.String(), "least recently tried of the ejected") {
+			t.Errorf("%s was chosen as %v: %v", c.ID(), c.Choice(), why)
+		}
+		order = append(order, c.ID())
+	}
+	if !slices.Equal(order[:4], order[4:]) || len(slices.Compact(slices.Sorted(slices.Values(order[:4])))) != 4 {
+		t.Errorf("they are called in the order %v", order)
+	}
+}
+
+// An operator's word and a list are above passive health.
+func TestLoop_ResortsToNobodyWhoIsLeftOutForAnotherReason(t *testing.T) {
+	l := newLoop(t, 3, nil)
+	for range 3 {
+		call(t, l, epoch, unreachable)
+	}
+	if err := l.SetStatus("a0", poise.Draining, epoch); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetConnected(2, false, epoch); err != nil {
+		t.Fatal(err)
+	}
+	advance(t, l, at(20))
+	for range 4 {
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: at(20)}); err != nil || c.ID() != "a2" {
+			t.Fatalf("a call went to %q: %v", c.ID(), err)
+		}
+		c.End(unreachable, at(20))
+	}
+}
+
+// Cases: B82, B86.
+func TestLoop_LetsBackupsTakeOverFromEjectedPrimaries(t *testing.T) {
+	priority, err := policy.NewPriority(policy.TopologyConfig{Endpoint: func(uint64) (poise.Policy, error) { return new(policy.RoundRobin), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = priority })
+	list := specs(4)
+	list[3].Priority = 1
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 5 {
+		var attempts dispatch.Attempts
+		var c dispatch.Call
+		served := false
+		for range 10 {
+			if err := l.Acquire(&c, dispatch.Query{Now: epoch, Attempts: &attempts}); err != nil {
+				t.Fatal(err)
+			}
+			if served = c.ID() == "a3"; served {
+				c.End(success, epoch)
+				break
+			}
+			c.End(unreachable, epoch)
+			if step := l.Next(&attempts, unreachable, false, epoch); step.Action != dispatch.Repeat {
+				t.Fatalf("call %d stops at %s: %v", n, c.ID(), step.Reason)
+			}
+			advance(t, l, epoch)
+		}
+		if !served {
+			t.Errorf("call %d was not served by the backup", n)
+		}
+		if n > 0 && attempts.Len() > 1 {
+			t.Errorf("call %d went to %v", n, attempts.IDs())
+		}
+	}
+}
+
+// Claim: The first change of health is published at once, and the next ones at most once in PublishEvery.
+func TestLoop_PublishesStormsTogether(t *testing.T) {
+	var woken int
+	l := newLoop(t, 100, func(c *dispatch.LoopConfig) {
+		c.PublishEvery = 50 * time.Millisecond
+		c.Wake = func() { woken++ }
+	})
+	published := func() uint64 { return l.Inspect(epoch).Published }
+	before := published()
+	first := at(1000)
+	if err := l.SetConnected(1, false, first); err != nil {
+		t.Fatal(err)
+	}
+	if n := published() - before; n != 1 || l.Inspect(first).Members[0].Reason != poise.ExcludedNotReady {
+		t.Fatalf("the first change was published %d times", n)
+	}
+	woken = 0
+	for i := range 90 {
+		if err := l.SetConnected(uint64(i+2), false, first.Add(time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := published() - before; n != 1 || woken == 0 {
+		t.Fatalf("after a storm there were %d publications, and %d wakes", n, woken)
+	}
+	next := advance(t, l, first.Add(2*time.Millisecond))
+	if next.After(first.Add(50 * time.Millisecond)) {
+		t.Fatalf("the storm is to be published after %v", next.Sub(first))
+	}
+	advance(t, l, first.Add(50*time.Millisecond))
+	if in := l.Inspect(epoch); in.Published-before != 2 || in.Pending || in.Members[90].Reason != poise.ExcludedNotReady {
+		t.Errorf("after the interval there were %d publications", in.Published-before)
+	}
+	// A clock that steps back makes nobody wait for the old instant.
+	if err := l.SetConnected(1, true, epoch); err != nil {
+		t.Fatal(err)
+	}
+	if n := published() - before; n != 3 {
+		t.Errorf("after a step of the clock there were %d publications", n)
+	}
+}
+
+// Claim: After an error of Update the members and the picker are as before.
+func TestLoop_UpdateIsAllOrNothing(t *testing.T) {
+	boom := false
+	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
+		c.Policy = policyFunc(func(v *poise.View) (poise.Picker, error) {
+			if _, found := v.Lookup("refused"); found {
+				return nil, errors.New("the policy refuses")
+			}
+			if boom {
+				panic("boom")
+			}
+			return new(policy.RoundRobin).Prepare(v)
+		})
+	})
+	refused := func(want error, field string, edit func(list []dispatch.Spec) []dispatch.Spec) {
+		t.Helper()
+		before := fmt.Sprintf("%+v", l.Inspect(epoch))
+		err := l.Update(edit(specs(3)), epoch)
+		if err == nil || want != nil && !errors.Is(err, want) {
+			t.Errorf("the error is %v, want %v", err, want)
+		}
+		var of *poise.FieldError
+		if field != "" && (!errors.As(err, &of) || of.Field != field) {
+			t.Errorf("the error is %v, want one of %s", err, field)
+		}
+		if after := fmt.Sprintf("%+v", l.Inspect(epoch)); after != before {
+			t.Errorf("the loop was\n%s\nand is\n%s", before, after)
+		}
+		if where := call(t, l, epoch, success); !strings.HasPrefix(where, "a") {
+			t.Errorf("a call went to %s", where)
+		}
+	}
+	edit := func(f func(*dispatch.Spec)) func([]dispatch.Spec) []dispatch.Spec {
+		return func(list []dispatch.Spec) []dispatch.Spec {
+			f(&list[2])
+			list[0].Weight = weight(t, 7)
+			return list[1:]
+		}
+	}
+	refused(poise.ErrEmptyIdentity, "members[1].ID", edit(func(s *dispatch.Spec) { s.ID = "" }))
+	refused(poise.ErrDuplicateIdentity, "members[1].ID", edit(func(s *dispatch.Spec) { s.ID = "a1" }))
+	refused(dispatch.ErrMissing, "members[1].Incarnation", edit(func(s *dispatch.Spec) { s.Incarnation = 0 }))
+	refused(dispatch.ErrOldIncarnation, "members[1].Incarnation", edit(func(s *dispatch.Spec) { s.Incarnation = 2 }))
+	refused(dispatch.ErrOldIncarnation, "members[1].Incarnation", edit(func(s *dispatch.Spec) { s.Incarnation = 1 }))
+	refused(dispatch.ErrOutOfRange, "members[1].Load", edit(func(s *dispatch.Spec) { s.Load = new(poise.InFlight) }))
+	refused(poise.ErrInvalidStatus, "members[1].Status", edit(func(s *dispatch.Spec) { s.Status = 99 }))
+	refused(nil, "", edit(func(s *dispatch.Spec) { s.ID = "refused" }))
+	boom = true
+	refused(dispatch.ErrPolicyPanic, "", edit(func(*dispatch.Spec) {}))
+	boom = false
+	if err := l.Update(specs(3), epoch); err != nil {
+		t.Error(err)
+	}
+}
+
+// policyFunc is a Policy that is a function.
+type policyFunc func(*poise.View) (poise.Picker, error)
+
+func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
+
+// Claim: A publication that fails leaves the last good picker serving, and is tried again.
+func TestLoop_ServesOnWhenAPublicationFails(t *testing.T) {
+	sick := false
+	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
+		c.Policy = policyFunc(func(v *poise.View) (poise.Picker, error) {
+			if sick {
+				return nil, errors.New("sick")
+			}
+			return new(policy.RoundRobin).Prepare(v)
+		})
+	})
+	sick = true
+	if err := l.SetConnected(1, false, at(100)); err != nil {
+		t.Fatal(err)
+	}
+	next, err := l.Advance(at(100))
+	if err == nil || next.After(at(1100)) {
+		t.Errorf("a publication that failed says %v, and is tried again at %v", err, next)
+	}
+	if err := l.SetStatus("a1", poise.Unavailable, at(100)); err == nil || l.Inspect(at(100)).Members[1].Status != poise.Ready {
+		t.Errorf("a status that cannot be published: %v", err)
+	}
+	call2 := func(now time.Time) string {
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		c.End(success, now)
+		return c.ID()
+	}
+	if a, b := call2(at(200)), call2(at(200)); a == b {
+		t.Errorf("both calls went to %s: not the last good picker", a)
+	}
+	sick = false
+	advance(t, l, at(1200))
+	if a, b := call2(at(1200)), call2(at(1200)); a != "a1" || b != "a1" {
+		t.Errorf("the calls went to %s and %s", a, b)
+	}
+}
+
+// Claim: A member that no View can hold, or that the policy refuses, is left out, and the others are served.
+//
+// Cases: B111.
+func TestLoop_FollowLeavesOutWhoCannotBeServed(t *testing.T) {
+	ring, err := policy.NewRingHash(policy.RingHashConfig{NoKey: new(policy.RoundRobin)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = ring })
+	list := specs(6)
+	list[1].Weight = weight(t, 4_294_967_295)
+	list[3].Status = 99
+	list[4].LocalityWeight = weight(t, 5)
+	if err := l.Update(list, epoch); err == nil {
+		t.Error("Update has taken them")
+	}
+	left, err := l.Follow(list, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, m := range left {
+		ids = append(ids, m.ID)
+	}
+	if !slices.Equal(ids, []string{"a1", "a3", "a4"}) {
+		t.Errorf("left out are %v", left)
+	}
+	served := map[string]bool{}
+	for range 30 {
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil {
+			t.Fatal(err)
+		}
+		served[c.ID()] = true
+		c.End(success, epoch)
+	}
+	if len(served) != 3 || !served["a0"] || !served["a2"] || !served["a5"] {
+		t.Errorf("served are %v", served)
+	}
+	if _, err := l.Advance(at(100)); err == nil || !strings.Contains(err.Error(), "a1") {
+		t.Errorf("nobody is told: %v", err)
+	}
+	if in := l.Inspect(epoch).Members[1]; in.LeftOut == nil || in.Reason != poise.ExcludedOutOfScope {
+		t.Errorf("a1 is %v by %v", in.Reason, in.LeftOut)
+	}
+	if left, err := l.Follow(specs(6), at(200)); err != nil || left != nil {
+		t.Errorf("corrected, there are left out %v: %v", left, err)
+	}
+	advance(t, l, at(300))
+}
+
+// Cases: B96.
+func TestLoop_ChangesLimitsAndValuesInPlace(t *testing.T) {
+	l := newLoop(t, 1, nil)
+	list := specs(1)
+	held := make([]dispatch.Call, 3)
+	for i := range held {
+		if err := l.Acquire(&held[i], dispatch.Query{Now: epoch}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list[0].Limit, list[0].Value = 2, "new"
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	var c dispatch.Call
+	if err := l.Acquire(&c, dispatch.Query{Now: epoch}); !errors.Is(err, poise.ErrAtCapacity) {
+		t.Fatalf("with 3 calls of 2: %v", err)
+	}
+	held[0].End(success, epoch)
+	held[1].End(success, epoch)
+	if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil || c.Value() != "new" || held[2].Value() != 0 {
+		t.Errorf("the values are %v and %v: %v", c.Value(), held[2].Value(), err)
+	}
+	if in := l.Inspect(epoch).Members[0]; in.Incarnation != 1 || in.InFlight != 2 || in.Limit != 2 {
+		t.Errorf("it is incarnation %d with %d calls of %d", in.Incarnation, in.InFlight, in.Limit)
+	}
+}
+
+// The order in which the parts of a member count.
+func TestLoop_GivesTheFirstReasonThatApplies(t *testing.T) {
+	l := newLoop(t, 2, nil)
+	eject(t, l, "a0", epoch)
+	now := epoch
+	list := specs(2)
+	requireReason := func(want poise.Reason) {
+		t.Helper()
+		now = now.Add(20 * time.Millisecond)
+		advance(t, l, now)
+		if in := l.Inspect(now).Members[0]; in.Reason != want {
+			t.Errorf("a0 is %v, want %v", in.Reason, want)
+		}
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	requireReason(poise.ExcludedEjected)
+	must(l.Report(1, poise.ExcludedUnhealthy, now))
+	requireReason(poise.ExcludedUnhealthy)
+	must(l.SetConnected(1, false, now))
+	requireReason(poise.ExcludedNotReady)
+	list[0].Excluded = poise.ExcludedByUser
+	must(l.Update(list, now))
+	requireReason(poise.ExcludedByUser)
+	list[0].Status = poise.Unavailable
+	must(l.Update(list, now))
+	requireReason(poise.ExcludedUnavailable)
+	must(l.SetStatus("a0", poise.Draining, now))
+	requireReason(poise.ExcludedDraining)
+	list[0].Status = poise.Draining
+	must(l.Update(list, now))
+	must(l.SetStatus("a0", poise.Ready, now))
+	requireReason(poise.ExcludedDraining)
+	list[0].Status, list[0].Excluded = poise.Ready, poise.NotExcluded
+	must(l.Update(list, now))
+	must(l.SetConnected(1, true, now))
+	must(l.Report(1, poise.NotExcluded, now))
+	if in := l.Inspect(now).Members[0]; in.Offline || in.Unhealthy != poise.NotExcluded {
+		t.Errorf("a0 is %+v", in)
+	}
+}
+
+// Claim: The Observer is told under no lock, and of publications in their order.
+//
+// Claim: An Observer is told of every attempt that ended and of every call that was refused.
+//
+// Claim: Publications are told in their order, one after the other.
+func TestLoop_TellsWhatHappens(t *testing.T) {
+	o := &diary{}
+	l := newLoop(t, 1, func(c *dispatch.LoopConfig) { c.Observer = o })
+	o.loop = l
+	list := specs(2)
+	list[1].Limit = 1
+	if err := l.Update(list[1:], epoch); err != nil {
+		t.Fatal(err)
+	}
+	var a, b dispatch.Call
+	if err := l.Acquire(&a, dispatch.Query{Now: at(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Acquire(&b, dispatch.Query{Now: at(2)}); !errors.Is(err, poise.ErrAtCapacity) {
+		t.Fatal(err)
+	}
+	a.Answered(success, at(3))
+	a.End(failure, at(4))
+	if err := l.SetStatus("a1", poise.Draining, at(5)); err != nil {
+		t.Fatal(err)
+	}
+	l.Close(at(6))
+	if err := l.Acquire(&b, dispatch.Query{Now: at(7)}); !errors.Is(err, dispatch.ErrClosed) {
+		t.Fatal(err)
+	}
+	want := []string{
+		"1: 0 of 0 eligible", "2: 1 of 1 eligible", "3: 1 of 1 eligible", "refused at capacity, 1 of 1",
+		"a1/2 attempt 1 picked: success, late failure, 1ms 3ms 4ms", "4: 0 of 1 eligible, a1/2 eligible to draining",
+		"refused closed, 0 of 0",
+	}
+	if !slices.Equal(o.lines, want) {
+		t.Errorf("it was told\n%s\nwant\n%s", strings.Join(o.lines, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// diary is an Observer that writes down what it is told, and calls the loop.
+type diary struct {
+	lines []string
+	loop  *dispatch.Loop
+}
+
+func (d *diary) Refused(r observe.Refusal) {
+	d.lines = append(d.lines, fmt.Sprintf("refused %v, %d of %d", r.Cause, r.Eligible, r.Members))
+	d.loop.Inspect(epoch)
+}
+
+func (d *diary) Ended(e observe.Ended) {
+	d.lines = append(d.lines, fmt.Sprintf("%s/%d attempt %d %v: %v, late %v, %v %v %v", e.ID, e.Incarnation, e.Attempt,
+		e.Choice, e.Result.Outcome, e.Late.Outcome, e.Began.Sub(epoch), e.Answered.Sub(epoch), e.At.Sub(epoch)))
+	d.loop.Inspect(epoch)
+}
+
+func (d *diary) Published(p observe.Published) {
+	line := fmt.Sprintf("%d: %d of %d eligible", p.Number, p.Eligible, p.Members)
+	for _, c := range p.Changed {
+		line += fmt.Sprintf(", %s/%d %v to %v", c.ID, c.Incarnation, c.Was, c.Is)
+	}
+	d.lines = append(d.lines, line)
+	if d.loop != nil {
+		d.loop.Inspect(epoch)
+	}
+}
+
+// Cases: B97.
+func TestLoop_LetsTransformsComeBackByThemselves(t *testing.T) {
+	slow, err := transform.NewSlowStart(transform.SlowStartConfig{Window: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
+		c.Policy = new(policy.SmoothWeightedRoundRobin)
+		c.Transforms = []transform.Transform{slow}
+	})
+	now := at(20_000)
+	for range 1000 { // the first two are warm by now
+		next := advance(t, l, now)
+		if next.IsZero() || next.After(now.Add(time.Second)) {
+			break
+		}
+		now = next
+	}
+	if err := l.Update(specs(3), now); err != nil {
+		t.Fatal(err)
+	}
+	share := func() int {
+		n := 0
+		for range 300 {
+			var c dispatch.Call
+			if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil {
+				t.Fatal(err)
+			}
+			if c.ID() == "a2" {
+				n++
+			}
+			c.End(success, now)
+		}
+		return n
+	}
+	if n := share(); n > 40 {
+		t.Errorf("a newcomer gets %d of 300", n)
+	}
+	for end := now.Add(11 * time.Second); now.Before(end); {
+		next := advance(t, l, now)
+		if next.IsZero() || next.After(end) {
+			next = end
+		}
+		now = next
+	}
+	if n := share(); n < 95 {
+		t.Errorf("a member that is warm gets %d of 300", n)
+	}
+}
+
+// A tracker is told of every call: began, perhaps answered, ended.
+//
+// Claim: Each call that began ends once, and is answered at most once, in between.
+func TestLoop_TellsTrackersOfCalls(t *testing.T) {
+	var told []string
+	l := newLoop(t, 1, func(c *dispatch.LoopConfig) {
+		c.Load = func(f *poise.InFlight) (poise.LoadTracker, error) { return &toldTracker{f, &told, ""}, nil }
+		c.Policy = newTwoChoices(t)
+	})
+	var c dispatch.Call
+	for _, answered := range []bool{true, false} {
+		if err := l.Acquire(&c, dispatch.Query{Now: at(1)}); err != nil {
+			t.Fatal(err)
+		}
+		if answered {
+			c.Answered(success, at(3))
+			c.Answered(success, at(4))
+		}
+		c.End(failure, at(5))
+		c.End(failure, at(6))
+	}
+	want := []string{
+		"began 1ms", "answered success after 2ms", "ended failure after 4ms, answered true",
+		"began 1ms", "ended failure after 4ms, answered false",
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("it was told %q, want %q", told, want)
+	}
+}
+
+// Every refusal leaves no slot held: a tracker that panics neither.
+//
+// Claim: Every refusal leaves no slot held.
+func TestLoop_HoldsNothingAfterAPanicOfATracker(t *testing.T) {
+	var told []string
+	for _, when := range []string{"began", "ended"} {
+		l := newLoop(t, 1, func(c *dispatch.LoopConfig) {
+			c.Load = func(f *poise.InFlight) (poise.LoadTracker, error) { return &toldTracker{f, &told, when}, nil }
+		})
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: the panic was lost", when)
+				}
+			}()
+			var c dispatch.Call
+			_ = l.Acquire(&c, dispatch.Query{Now: epoch})
+			c.End(success, epoch)
+		}()
+		if n := l.Inspect(epoch).Members[0].InFlight; n != 0 {
+			t.Errorf("%s: %d slots are held", when, n)
+		}
+	}
+}
+
+// toldTracker writes down what it is told.
+type toldTracker struct {
+	*poise.InFlight
+	told   *[]string
+	panics string
+}
+
+func (k *toldTracker) tell(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if k.panics != "" && strings.HasPrefix(text, k.panics) {
+		panic(text)
+	}
+	*k.told = append(*k.told, text)
+}
+
+func (k *toldTracker) Began(now time.Time) { k.tell("began %v", now.Sub(epoch)) }
+
+func (k *toldTracker) Answered(r poise.Result, began, now time.Time) {
+	k.tell("answered %v after %v", r.Outcome, now.Sub(began))
+}
+
+func (k *toldTracker) Ended(r poise.Result, answered bool, began, now time.Time) {
+	k.tell("ended %v after %v, answered %t", r.Outcome, now.Sub(began), answered)
+}
+
+func TestLoop_LowersTheWeightOfPoorOutcomes(t *testing.T) {
+	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
+		c.Policy = new(policy.SmoothWeightedRoundRobin)
+		c.Window = &health.OutcomeWindowConfig{MinimumSamples: 10}
+		c.Passive.Off = true
+	})
+	now := epoch
+	for range 200 {
+		now = now.Add(20 * time.Millisecond)
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		r := success
+		if c.ID() == "a0" {
+			r = failure
+		}
+		c.End(r, now)
+		advance(t, l, now)
+	}
+	in := l.Inspect(now)
+	if a, b := in.Members[0].Sample.Weight.Value(), in.Members[1].Sample.Weight.Value(); a > b/2 || b != 100 {
+		t.Errorf("the weights are %d and %d", a, b)
+	}
+	if in.Members[0].Outcomes.Failures == 0 {
+		t.Error("the outcomes are not told")
+	}
+}
+
+// Claim: Room is given to those who wait in the order in which they joined.
+//
+// Claim: Ready runs once for each Waiter that joined and was not abandoned, under no lock.
+//
+// Claim: A Waiter that was abandoned holds nothing.
+func TestLoop_GivesRoomInOrder(t *testing.T) {
+	l := newLoop(t, 1, nil)
+	list := specs(1)
+	list[0].Limit = 1
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	var c dispatch.Call
+	if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil {
+		t.Fatal(err)
+	}
+	var order []int
+	calls, waiters := make([]dispatch.Call, 4), make([]dispatch.Waiter, 4)
+	for i := range waiters {
+		waiters[i].Call = &calls[i]
+		waiters[i].Ready = func() {
+			order = append(order, i)
+			l.Inspect(epoch) // under no lock
+		}
+		if err := l.Join(&waiters[i], dispatch.Query{Now: epoch}, at(1000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !l.Abandon(&waiters[1]) || l.Abandon(&waiters[1]) {
+		t.Error("a wait is abandoned once")
+	}
+	var barging dispatch.Call
+	if err := l.Acquire(&barging, dispatch.Query{Now: epoch}); !errors.Is(err, poise.ErrAtCapacity) {
+		t.Errorf("who comes later gets %v", err)
+	}
+	c.End(success, epoch)
+	if !slices.Equal(order, []int{0}) || waiters[0].Err() != nil || calls[0].ID() != "a0" {
+		t.Fatalf("told are %v", order)
+	}
+	if next := advance(t, l, at(10)); next.After(at(1000)) {
+		t.Errorf("the wait ends at %v", next)
+	}
+	calls[0].End(success, at(20))
+	advance(t, l, at(1000))
+	if !slices.Equal(order, []int{0, 2, 3}) || !errors.Is(waiters[3].Err(), dispatch.ErrWaited) || !errors.Is(waiters[3].Err(), poise.ErrAtCapacity) {
+		t.Errorf("told are %v, the last of %v", order, waiters[3].Err())
+	}
+	calls[2].End(success, at(1000))
+	if in := l.Inspect(at(1000)); in.Waiting != 0 || in.Members[0].InFlight != 0 {
+		t.Errorf("%d wait and %d slots are held", in.Waiting, in.Members[0].InFlight)
+	}
+	// Whoever waits for somebody eligible is served by a change.
+	if err := l.Update(nil, at(1000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Join(&waiters[0], dispatch.Query{Now: at(1000)}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	list[0].Incarnation = 9
+	if err := l.Update(list, at(1000)); err != nil || !slices.Equal(order, []int{0, 2, 3, 0}) || calls[0].Incarnation() != 9 {
+		t.Errorf("told are %v: %v", order, err)
+	}
+	if err := l.Join(&waiters[1], dispatch.Query{Now: at(1000)}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	l.Close(at(1000))
+	if !errors.Is(waiters[1].Err(), dispatch.ErrClosed) || order[len(order)-1] != 1 {
+		t.Errorf("who waits at the end is told %v", waiters[1].Err())
+	}
+	if err := l.Join(&waiters[2], dispatch.Query{Now: at(1000)}, time.Time{}); !errors.Is(err, dispatch.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// Cases: B100.
+func TestLoop_FindsTheOneThatHasRoom(t *testing.T) {
+	for name, p := range map[string]poise.Policy{"round robin": new(policy.RoundRobin), "two choices": newTwoChoices(t)} {
+		l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = p })
+		list := specs(100)
+		for i := range list {
+			list[i].Limit = 1
+		}
+		if err := l.Update(list, epoch); err != nil {
+			t.Fatal(err)
+		}
+		calls := make([]dispatch.Call, 101)
+		for i := range 100 {
+			if err := l.Acquire(&calls[i], dispatch.Query{Now: epoch}); err != nil {
+				t.Fatalf("%s: call %d of 100: %v", name, i, err)
+			}
+		}
+		if err := l.Acquire(&calls[100], dispatch.Query{Now: epoch}); !errors.Is(err, poise.ErrAtCapacity) {
+			t.Errorf("%s: the call beyond is told %v", name, err)
+		}
+		calls[50].End(success, epoch)
+		if err := l.Acquire(&calls[100], dispatch.Query{Now: epoch}); err != nil || calls[100].ID() != calls[50].ID() {
+			t.Errorf("%s: the room of %s: %v", name, calls[50].ID(), err)
+		}
+	}
+}
+
+// Claim: Of attempts that overlap each is at another member, while there is one that was not tried.
+func TestLoop_HedgesElsewhere(t *testing.T) {
+	l := newLoop(t, 3, nil)
+	var attempts dispatch.Attempts
+	calls := make([]dispatch.Call, 4)
+	q := dispatch.Query{Now: epoch, Attempts: &attempts}
+	seen := map[string]bool{}
+	for i := range 3 {
+		if err := l.Acquire(&calls[i], q); err != nil {
+			t.Fatal(err)
+		}
+		seen[calls[i].ID()] = true
+		if calls[i].Attempt() != i+1 {
+			t.Errorf("attempt %d bears the number %d", i+1, calls[i].Attempt())
+		}
+	}
+	if len(seen) != 3 {
+		t.Errorf("three attempts are at %v", seen)
+	}
+	if err := l.Acquire(&calls[3], q); !errors.Is(err, poise.ErrAllTried) {
+		t.Errorf("the fourth is told %v", err)
+	}
+}
+
+// Claim: Answered judges the attempt and keeps its slot; End then tells what came later.
+//
+// Claim: End of the zero Call returns false.
+//
+// Claim: Answered after Answered or after End returns false and changes nothing.
+func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
+	l := newLoop(t, 1, nil)
+	var c dispatch.Call
+	if c.End(success, epoch) || c.Answered(success, epoch) || c.ID() != "" || c.Incarnation() != 0 || c.Value() != nil {
+		t.Error("a zero Call ends")
+	}
+	if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Answered(success, epoch) || c.Answered(failure, epoch) || l.Inspect(epoch).Members[0].InFlight != 1 {
+		t.Error("Answered gives the slot back, or counts twice")
+	}
+	if !c.End(failure, epoch) || c.End(failure, epoch) || c.Answered(failure, epoch) || l.Inspect(epoch).Members[0].InFlight != 0 {
+		t.Error("End keeps the slot, or counts twice")
+	}
+}
+
+// Claim: What became of a call counts for nothing at a member that was removed meanwhile.
+func TestCall_OfARemovedMemberCountsForNothing(t *testing.T) {
+	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
+		c.Window = &health.OutcomeWindowConfig{}
+	})
+	var c dispatch.Call
+	if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil {
+		t.Fatal(err)
+	}
+	list := specs(3)
+	list[0] = list[2]
+	list[0].ID = c.ID() // another life of it
+	if err := l.Update(list[:2], epoch); err != nil {
+		t.Fatal(err)
+	}
+	c.End(unreachable, epoch)
+	advance(t, l, at(100))
+	for _, m := range l.Inspect(at(100)).Members {
+		if m.Reason != poise.NotExcluded || m.Passive.Run != 0 || m.Outcomes.Samples() != 0 {
+			t.Errorf("%s/%d is %v after %d failures", m.ID, m.Incarnation, m.Reason, m.Passive.Run)
+		}
+	}
+}
+
+func TestNewLoop_NamesTheFieldThatIsOutOfRange(t *testing.T) {
+	for _, row := range []struct {
+		field string
+		err   error
+		edit  func(*dispatch.LoopConfig)
+	}{
+		{"Policy", dispatch.ErrMissing, func(c *dispatch.LoopConfig) { c.Policy = nil }},
+		{"Picks", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Picks = -1 }},
+		{"PublishEvery", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.PublishEvery = -1 }},
+		{"Retry.Attempts", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Retry.Attempts = -1 }},
+		{"Retry.Pause", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Retry.Pause = -1 }},
+		{"Retry.OverloadedPercent", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Retry.OverloadedPercent = 101 }},
+		{"Retry.Budget.Percent", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Retry.Budget.Percent = -1 }},
+		{"Retry.Budget.PerSecond", dispatch.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Retry.Budget.PerSecond = -1 }},
+		{"Passive.Odds", health.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Passive.Odds = 1 }},
+		{"Window.HalfLife", health.ErrOutOfRange, func(c *dispatch.LoopConfig) { c.Window = &health.OutcomeWindowConfig{HalfLife: -1} }},
+	} {
+		cfg := dispatch.LoopConfig{Policy: new(policy.RoundRobin)}
+		row.edit(&cfg)
+		_, err := dispatch.NewLoop(cfg)
+		requireField(t, err, row.field, row.err)
+	}
+}
+
+// Claim: A pause of this process is held against nobody.
+//
+// Cases: B101.
+func TestLoop_BlamesNobodyForALateAdvance(t *testing.T) {
+	l := newLoop(t, 4, nil)
+	now := epoch
+	for range 100 {
+		now = now.Add(10 * time.Millisecond)
+		call(t, l, now, success)
+	}
+	calls := make([]dispatch.Call, 8)
+	for i := range calls {
+		if err := l.Acquire(&calls[i], dispatch.Query{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Hour) // stopped
+	advance(t, l, now)
+	for i := range calls {
+		calls[i].End(poise.Result{Outcome: poise.Invalid}, now)
+	}
+	advance(t, l, now)
+	for _, m := range l.Inspect(now).Members {
+		if m.Reason != poise.NotExcluded || m.Passive.Run != 0 {
+			t.Errorf("%s is %v after %d failures", m.ID, m.Reason, m.Passive.Run)
+		}
+	}
+}
+
+// Whatever calls and passive health do, an ejected member is chosen as a trial or for
+// want of others only, and no call is refused.
+//
+// Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+//
+// Claim: A call is refused only while no eligible member that it may go to has room.
+func TestLoop_LawChoosesAnEjectedMemberForAReason(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 5).Draw(t, "members")
+		l := newLoop(t, n, nil)
+		now := epoch
+		for range rapid.IntRange(1, 300).Draw(t, "calls") {
+			now = now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "ms")) * time.Millisecond)
+			if _, err := l.Advance(now); err != nil {
+				t.Fatal(err)
+			}
+			out := map[string]bool{}
+			for _, m := range l.Inspect(now).Members {
+				out[m.ID] = m.Passive.State == health.Ejected
+			}
+			var c dispatch.Call
+			if err := l.Acquire(&c, dispatch.Query{Now: now, Repeatable: rapid.Bool().Draw(t, "repeatable")}); err != nil {
+				t.Fatalf("a call is refused: %v", err)
+			}
+			others := false
+			for id, is := range out {
+				others = others || !is && id != c.ID()
+			}
+			switch c.Choice() {
+			case observe.Trial:
+				if !out[c.ID()] {
+					t.Fatalf("a trial went to %s, which is not ejected", c.ID())
+				}
+			case observe.LastResort:
+				if others || !out[c.ID()] {
+					t.Fatalf("the last resort is %s of %v", c.ID(), out)
+				}
+			default:
+				if out[c.ID()] {
+					t.Fatalf("%s is ejected and %v", c.ID(), c.Choice())
+				}
+			}
+			r := poise.Result{Outcome: rapid.SampledFrom([]poise.Outcome{
+				poise.Success, poise.Success, poise.Failure, poise.Overloaded, poise.Unreachable, poise.Silent, poise.Cancelled,
+			}).Draw(t, "outcome")}
+			c.End(r, now)
+		}
+		for _, m := range l.Inspect(now).Members {
+			if m.InFlight != 0 {
+				t.Fatalf("%s holds %d slots", m.ID, m.InFlight)
+			}
+		}
+	})
+}
