@@ -99,6 +99,9 @@ func (c *Call) set(m *member, choice observe.Choice, place, number int, q *Query
 	c.phase, c.suspect = held, nil
 	c.choice, c.number, c.place = choice, int32(number), int32(place)
 	c.member, c.value, c.attempts, c.began = m, *m.value.Load(), q.Attempts, q.Now
+	if m.core.keyed && !q.Key.IsZero() {
+		c.passive.SetKey(uint64(poise.FNVBasis.Key(q.Key)))
+	}
 }
 
 // Answered tells that the answer has begun, and how it is judged. It reports whether
