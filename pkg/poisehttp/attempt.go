@@ -16,12 +16,12 @@ import (
 // response body. Its slot decides who ends it: of a read, a close, a look of the
 // watchdog and an error that race, the one whose End succeeds.
 type attempt struct {
-	transport *Transport
-	request   *http.Request // the caller's
-	slot      dispatch.Call
-	decision  *poise.Decision
-	sent      *requestBody   // nil without a body, or with a small one
-	early     *informational // nil if nobody wants it
+	core     *core
+	request  *http.Request // the caller's
+	slot     dispatch.Call
+	decision *poise.Decision
+	sent     *requestBody   // nil without a body, or with a small one
+	early    *informational // nil if nobody wants it
 
 	// Written before the body goes to the caller, read by whoever ends it.
 	header time.Time
@@ -35,16 +35,10 @@ type attempt struct {
 	// a read it interrupts is not taken for a failure.
 	closing syncx.Bool
 	// ended is why the watchdog has ended the attempt.
-	ended syncx.Uint32
-	// reading is since which look a read of the body is under way; 0 if none is.
-	reading   syncx.Uint64
+	ended     syncx.Uint32
 	upgraded  bool
 	delivered bool // the caller has its body
-
-	// The watchdog's list.
-	shard      uint8
-	watched    bool
-	prev, next *attempt
+	watch     watched
 
 	// An attempt that ended with an error tells the observer later, when it is
 	// known whether another one follows.
@@ -54,13 +48,9 @@ type attempt struct {
 	end     time.Time // written by whoever ends it
 }
 
-// pauseGrace is how long after a deadline the end of an attempt may be seen: later
-// than that this process was paused, and nobody is to blame.
-const pauseGrace = 100 * time.Millisecond
-
 // send makes the call and returns its response. On an error the attempt has
 // ended, but the observer was not told.
-func (a *attempt) send(c *call, timeout time.Duration) (resp *http.Response, err error) {
+func (a *attempt) send(out *http.Request, timeout time.Duration) (resp *http.Response, err error) {
 	sound := false
 	defer func() {
 		if sound && err == nil {
@@ -73,7 +63,7 @@ func (a *attempt) send(c *call, timeout time.Duration) (resp *http.Response, err
 		resp = nil
 		a.untold = a.release(a.result, a.now())
 	}()
-	resp, err = a.slot.Value().(Endpoint).RoundTrip(a.outgoing(c, timeout))
+	resp, err = a.slot.Value().(Endpoint).RoundTrip(out)
 	if resp == nil && err == nil {
 		err = errNoResponse
 	}
@@ -89,38 +79,6 @@ func (a *attempt) send(c *call, timeout time.Duration) (resp *http.Response, err
 // errNoResponse is the error of an Endpoint that breaks the rules of
 // http.RoundTripper.
 var errNoResponse = errors.New("poisehttp: endpoint returned neither response nor error")
-
-// outgoing returns what is sent: the caller's request itself where nothing has to
-// differ, else a copy with the attempt's context and body.
-func (a *attempt) outgoing(c *call, timeout time.Duration) *http.Request {
-	if c.body == nil && c.small == nil && timeout <= 0 && a.early == nil {
-		return c.request
-	}
-	ctx := c.request.Context()
-	if a.early != nil {
-		ctx = a.early
-	}
-	if timeout > 0 {
-		ctx, a.cancel = context.WithCancel(ctx)
-		a.timer = time.AfterFunc(timeout, a.cancel)
-	}
-	out := c.request.WithContext(ctx)
-	switch {
-	case c.small != nil:
-		small := c.small
-		out.Body = newSmallBody(small)
-		out.GetBody = func() (io.ReadCloser, error) { return newSmallBody(small), nil }
-	case c.body != nil:
-		a.sent = &requestBody{source: c.body, length: c.request.ContentLength}
-		c.body = nil
-		if ctx.Done() != nil {
-			a.sent.unwatch = context.AfterFunc(ctx, a.sent.abort)
-		}
-		out.Body = a.sent
-		out.GetBody = nil // whether to replay is decided by the call
-	}
-	return out
-}
 
 // judge returns how the attempt came out, and its error: where several things went
 // wrong, the one that was first to blame.
@@ -155,41 +113,12 @@ func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (
 	case err != nil:
 		resp = nil
 	}
-	result := a.transport.cfg.Classify(resp, err)
-	result.RetryAfter = min(result.RetryAfter, a.transport.cfg.Repeat.MaxRetryAfter)
+	result := a.core.cfg.Classify(resp, err)
+	result.RetryAfter = min(result.RetryAfter, a.core.cfg.Repeat.MaxRetryAfter)
 	if result.Err == nil {
 		result.Err = err
 	}
 	return result, err
-}
-
-// gaveUp reports whether the caller waits no longer: by the context, or by the older
-// channel, which http.Client closes when its Timeout is over.
-func gaveUp(req *http.Request) bool {
-	select {
-	case <-req.Context().Done():
-		return true
-	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
-	case <-req.Cancel:
-		return true
-	default:
-		return false
-	}
-}
-
-// leftBy returns the outcome of an attempt whose caller waits no longer at the
-// instant: a deadline is the endpoint's silence, unless this process was paused; any
-// other end is the caller's own.
-func leftBy(req *http.Request, now time.Time) poise.Outcome {
-	ctx := req.Context()
-	deadline, bounded := ctx.Deadline()
-	switch {
-	case !bounded, errors.Is(ctx.Err(), context.Canceled), now.Before(deadline):
-		return poise.Cancelled
-	case now.Sub(deadline) > pauseGrace:
-		return poise.Invalid
-	}
-	return poise.Silent
 }
 
 // drop closes what is left of a call that nobody waits for any more. The request's
@@ -201,42 +130,6 @@ func (a *attempt) drop(resp *http.Response) {
 	if a.sent != nil {
 		_ = a.sent.Close()
 	}
-}
-
-// deliver hands the response to the caller. From here on the body's end is the
-// attempt's.
-func (a *attempt) deliver(resp *http.Response) *http.Response {
-	t := a.transport
-	resp.Request = a.request
-	a.body = resp.Body
-	if resp.Body == nil || resp.Body == http.NoBody {
-		resp.Body = http.NoBody
-		if a.slot.Complete(a.result, a.header) {
-			a.free(a.header)
-			a.tell()
-		}
-		return resp
-	}
-	a.slot.Answered(a.result, a.header)
-	a.upgraded = resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body)
-	a.delivered = true
-	if a.upgraded {
-		resp.Body = upgradedBody{a}
-	} else {
-		resp.Body = responseBody{a}
-	}
-	if t.watchdog.cutAfter > 0 || !a.upgraded && (t.watchdog.stalled > 0 || mayLeave(a.request)) {
-		a.watched = true
-		t.watchdog.add(a)
-	}
-	return resp
-}
-
-// mayLeave reports whether the caller may say that it waits no longer: then it may
-// never come back to the body.
-func mayLeave(req *http.Request) bool {
-	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
-	return req.Context().Done() != nil || req.Cancel != nil
 }
 
 // endBy ends the attempt for the watchdog, on a goroutine that nobody else has a hand
@@ -321,8 +214,8 @@ func (a *attempt) release(late poise.Result, now time.Time) bool {
 
 // free ends what the attempt has beside its slot.
 func (a *attempt) free(now time.Time) {
-	if a.watched {
-		a.transport.watchdog.remove(a)
+	if a.watch.by != nil {
+		a.core.watchdog.remove(&a.watch)
 	}
 	a.end = now
 	if a.header.IsZero() {
@@ -351,7 +244,7 @@ func (a *attempt) tellLate() {
 }
 
 func (a *attempt) tell() {
-	observe := a.transport.cfg.Observe
+	observe := a.core.cfg.Observe
 	if observe == nil {
 		return
 	}

@@ -686,3 +686,35 @@ func TestTransport_ServesAReverseProxy(t *testing.T) {
 	_ = conn.Close()
 	eventually(t, func() bool { return inFlight(b, "b") == 0 })
 }
+
+// Claim: A panic of a callback, a policy or an endpoint during a call leaves no slot held.
+//
+// Cases: B14.
+func TestTransport_HoldsNothingAfterAPanic(t *testing.T) {
+	panicking := fixed{func(*poise.View) (poise.Picker, error) {
+		return pickerFunc(func(poise.Query) (poise.Selection, error) { panic("policy") }), nil
+	}}
+	for name, cfg := range map[string]poisehttp.Config{
+		"Key":        {Key: func(*http.Request) poise.Key { panic("Key") }},
+		"Explain":    {Explain: func(*http.Request) bool { panic("Explain") }},
+		"Observe":    {Observe: func(poisehttp.Event) { panic("Observe") }},
+		"Repeatable": {Repeat: poisehttp.RepeatConfig{Repeatable: func(*http.Request) bool { panic("Repeatable") }}},
+		"Classify":   {Classify: func(*http.Response, error) poise.Result { panic("Classify") }},
+		"policy":     {Loop: loop(by(panicking))},
+	} {
+		for _, status := range []int{200, 503} {
+			body := &source{Reader: strings.NewReader("body")}
+			b := newTransport(t, cfg, &fake{answer: func(*http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Body: http.NoBody}, nil
+			}}, answering(200))
+			requirePanic(t, func() { _, _ = b.RoundTrip(newRequest(t, http.MethodPut, body)) })
+			if body.closes.Load() > 1 {
+				t.Errorf("%s: the body was closed %d times", name, body.closes.Load())
+			}
+			requireIdle(t, b)
+		}
+	}
+	b := newTransport(t, poisehttp.Config{}, &fake{answer: func(*http.Request) (*http.Response, error) { panic("endpoint") }})
+	requirePanic(t, func() { _, _ = b.RoundTrip(newRequest(t, http.MethodGet, nil)) })
+	requireIdle(t, b)
+}

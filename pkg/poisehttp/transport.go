@@ -6,7 +6,6 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
-	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // Transport is an http.RoundTripper over several endpoints.
@@ -38,16 +37,7 @@ import (
 //
 // A Transport is safe for concurrent use. RoundTrip takes no lock that all calls
 // share.
-type Transport struct {
-	cfg      Config
-	hosts    hosts
-	balancer *dispatch.Balancer[Endpoint]
-	watchdog watchdog
-
-	// What a call needs while RoundTrip runs, and an attempt until its answer is the
-	// caller's.
-	calls, attempts syncx.Pool
-}
+type Transport struct{ core core }
 
 var _ http.RoundTripper = (*Transport)(nil)
 
@@ -57,14 +47,15 @@ func New(cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{cfg: cfg}
-	t.calls.New = func() any { return new(call) }
-	t.attempts.New = func() any { return new(attempt) }
-	if t.hosts, err = newHosts(cfg.Hosts); err != nil {
+	t := new(Transport)
+	t.core.cfg = cfg
+	t.core.calls.New = func() any { return new(call) }
+	t.core.attempts.New = func() any { return new(attempt) }
+	if t.core.hosts, err = newHosts(cfg.Hosts); err != nil {
 		return nil, err
 	}
-	t.watchdog.begin(cfg.BodyIdleTimeout, cfg.CutAfter, t.serving)
-	t.balancer, err = dispatch.New(dispatch.Config[Endpoint]{
+	t.core.watchdog.begin(cfg.BodyIdleTimeout, cfg.CutAfter, t.serving)
+	t.core.balancer, err = dispatch.New(dispatch.Config[Endpoint]{
 		Loop: cfg.Loop, Members: cfg.Members, Source: cfg.Source, Probes: cfg.Probes, MaxWait: cfg.MaxWait,
 		Close: func(e Endpoint) error { return e.Close() },
 	})
@@ -82,8 +73,8 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req == nil {
 		return nil, &CallError{Err: refuse("Request", nil, ErrBadRequest)}
 	}
-	c := t.calls.Get().(*call)
-	c.transport, c.request = t, req
+	c := t.core.calls.Get().(*call)
+	c.core, c.request = &t.core, req
 	resp, err := c.run()
 	if err != nil {
 		err = c.fail(err)
@@ -94,29 +85,29 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // Update makes the members those of the list, all or nothing, as of
 // [dispatch.Balancer.Update].
-func (t *Transport) Update(members []Member) error { return t.balancer.Update(members) }
+func (t *Transport) Update(members []Member) error { return t.core.balancer.Update(members) }
 
 // SetStatus is the operator's word on one endpoint, as of
 // [dispatch.Balancer.SetStatus].
 func (t *Transport) SetStatus(id string, status poise.Status) error {
-	return t.balancer.SetStatus(id, status)
+	return t.core.balancer.SetStatus(id, status)
 }
 
 // Endpoints returns the state of every endpoint, in the order of the list.
-func (t *Transport) Endpoints() []EndpointState { return t.balancer.Endpoints() }
+func (t *Transport) Endpoints() []EndpointState { return t.core.balancer.Endpoints() }
 
 // PublishError returns why the last publication failed, or nil. The last good picker
 // serves meanwhile, and publication is tried again.
-func (t *Transport) PublishError() error { return t.balancer.PublishError() }
+func (t *Transport) PublishError() error { return t.core.balancer.PublishError() }
 
 // WaitReady waits until a call could be given an endpoint, and returns the context's
 // error if it ends before.
-func (t *Transport) WaitReady(ctx context.Context) error { return t.balancer.WaitReady(ctx) }
+func (t *Transport) WaitReady(ctx context.Context) error { return t.core.balancer.WaitReady(ctx) }
 
 // CloseIdleConnections closes the idle connections of every endpoint that has
 // such a method.
 func (t *Transport) CloseIdleConnections() {
-	for _, state := range t.balancer.Endpoints() {
+	for _, state := range t.core.balancer.Endpoints() {
 		if c, ok := state.Endpoint.(interface{ CloseIdleConnections() }); ok {
 			c.CloseIdleConnections()
 		}
@@ -125,12 +116,12 @@ func (t *Transport) CloseIdleConnections() {
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
 // when its last call has ended. A second Close does nothing more.
-func (t *Transport) Close() error { return t.balancer.Close() }
+func (t *Transport) Close() error { return t.core.balancer.Close() }
 
 // serving returns the incarnations that are in the list and do not drain.
 func (t *Transport) serving() map[uint64]bool {
 	serving := map[uint64]bool{}
-	for _, state := range t.balancer.Endpoints() {
+	for _, state := range t.core.balancer.Endpoints() {
 		if state.Admission == dispatch.Open {
 			serving[state.Incarnation] = true
 		}
