@@ -1,10 +1,7 @@
-// Command tcppool sends the lines of its input to TCP servers that answer a line with
-// a line, over connections that are kept, and says for each where it went and why:
+// Command tcppool sends one line to one of several TCP servers, prints what it
+// answers, and says why that server was chosen. It speaks no HTTP:
 //
-//	go run ./examples/tcppool 127.0.0.1:7001 127.0.0.1:7002
-//
-// Nothing of it is HTTP: the loop of package dispatch picks a server, watches over its
-// health, and goes on to another one when nothing could be sent.
+//	go run ./examples/tcppool 127.0.0.1:7001,127.0.0.1:7002 "hello"
 package main
 
 import (
@@ -13,7 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
+	"strings"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -21,40 +18,50 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: tcppool address,address line")
+		os.Exit(2)
+	}
+	if err := ask(context.Background(), os.Stdout, strings.Split(os.Args[1], ","), os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(addresses []string, in io.Reader, out io.Writer) error {
-	cfg := dispatch.Config[*pool]{
+func ask(ctx context.Context, out io.Writer, addresses []string, line string) error {
+	var members []dispatch.Member[*pool]
+	for _, address := range addresses {
+		members = append(members, dispatch.Member[*pool]{ID: address, Endpoint: newPool(address), Limit: 100})
+	}
+	balancer, err := dispatch.New(dispatch.Config[*pool]{
 		Loop:     dispatch.LoopConfig{Policy: new(policy.PowerOfTwoChoices)},
-		Probes:   &dispatch.ProbesConfig[*pool]{Probe: probe},
+		Members:  members,
+		Probes:   &dispatch.ProbesConfig[*pool]{Probe: func(m dispatch.Member[*pool]) (func(context.Context) error, error) { return m.Endpoint.probe, nil }},
 		Classify: classify,
 		Close:    (*pool).Close,
-	}
-	for _, address := range addresses {
-		cfg.Members = append(cfg.Members, dispatch.Member[*pool]{ID: address, Endpoint: newPool(address)})
-	}
-	balancer, err := dispatch.New(cfg)
+	})
 	if err != nil {
 		return err
 	}
 	defer balancer.Close()
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		var why poise.Decision
-		var answer string
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		err := balancer.Do(ctx, dispatch.Query{Why: &why}, func(ctx context.Context, to *pool) (err error) {
-			answer, err = to.ask(ctx, lines.Text())
+	if err := balancer.WaitReady(ctx); err != nil {
+		return err
+	}
+	var why poise.Decision
+	return balancer.Do(ctx, dispatch.Query{Why: &why}, func(ctx context.Context, p *pool) error {
+		conn, err := p.get(ctx)
+		if err != nil {
 			return err
-		})
-		cancel()
-		fmt.Fprintf(out, "%q, %v\n%s\n", answer, err, why)
-	}
-	for _, state := range balancer.Endpoints() {
-		fmt.Fprintln(out, state.ID, state.Reason, state.Passive.State, state.Passive.LastError)
-	}
-	return nil
+		}
+		if _, err = fmt.Fprintln(conn, line); err != nil {
+			return p.drop(conn, err)
+		}
+		answer, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil {
+			return p.drop(conn, err)
+		}
+		p.put(conn)
+		_, err = fmt.Fprintf(out, "%s%s\n", answer, why)
+		return err
+	})
 }

@@ -2,87 +2,68 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
+	"time"
 )
 
-// echo starts a server that answers each line with its name and the line.
-func echo(t *testing.T, name string) (address string, opened *atomic.Int64) {
+// serve answers each line with the name and the line, until the test ends.
+func serve(t *testing.T, name string) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened = new(atomic.Int64)
-	var group sync.WaitGroup
-	group.Go(func() {
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			group.Go(func() {
+			go func() {
 				defer conn.Close()
 				for lines := bufio.NewScanner(conn); lines.Scan(); {
-					if opened.Add(1); lines.Text() == "drop" {
-						return
-					}
-					fmt.Fprintf(conn, "%s %s\n", name, lines.Text())
+					fmt.Fprintln(conn, name, lines.Text())
 				}
-			})
+			}()
 		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		group.Wait()
-	})
-	return listener.Addr().String(), opened
+	}()
+	return listener.Addr().String()
 }
 
-func TestRun_AnswersEveryLineThoughOneServerIsDown(t *testing.T) {
-	a, seenA := echo(t, "a")
-	b, seenB := echo(t, "b")
-	down, err := net.Listen("tcp", "127.0.0.1:0")
+// closed returns an address at which nobody listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := down.Addr().String()
-	_ = down.Close()
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func TestAsk_FindsTheServerThatServesAndSaysWhy(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	var out strings.Builder
-	if err := run([]string{a, b, address}, strings.NewReader(strings.Repeat("hello\n", 50)), &out); err != nil {
+	sound := serve(t, "sound")
+	if err := ask(ctx, &out, []string{closed(t), sound, closed(t)}, "hello"); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), `hello", <nil>`); n != 50 || seenA.Load()+seenB.Load() != 50 {
-		t.Errorf("%d of 50 lines were answered:\n%s", n, out.String())
-	}
-	if seenA.Load() == 0 || seenB.Load() == 0 {
-		t.Errorf("one of them got nothing: %d and %d", seenA.Load(), seenB.Load())
-	}
-	for _, part := range []string{"PowerOfTwoChoices chose", "of 3 candidates", "connection refused"} {
-		if !strings.Contains(out.String(), part) {
-			t.Errorf("%q is not in:\n%s", part, out.String())
-		}
+	if text := out.String(); !strings.HasPrefix(text, "sound hello\n") || !strings.Contains(text, sound) {
+		t.Errorf("got %q", text)
 	}
 }
 
-// A line that may have been received is not sent a second time.
-func TestRun_SendsALineOnce(t *testing.T) {
-	a, seen := echo(t, "a")
+func TestAsk_SaysThatNobodyCanBeReached(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	var out strings.Builder
-	if err := run([]string{a}, strings.NewReader("drop\nhello\n"), &out); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(out.String(), `"", EOF`) || !strings.Contains(out.String(), `"a hello", <nil>`) || seen.Load() != 2 {
-		t.Errorf("after %d lines:\n%s", seen.Load(), out.String())
-	}
-}
-
-func TestRun_RefusesAnAddressThatOccursTwice(t *testing.T) {
-	if err := run([]string{"127.0.0.1:1", "127.0.0.1:1"}, strings.NewReader(""), new(strings.Builder)); err == nil {
-		t.Error("it is taken")
+	if err := ask(ctx, &out, []string{closed(t)}, "hello"); err == nil {
+		t.Errorf("an answer without a server: %q", out.String())
 	}
 }
