@@ -26,7 +26,7 @@ type settings struct {
 
 // settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS, POLICY, SPEC, SEEDS and RANDOM.
 func settingsFrom(getenv func(string) string) (settings, error) {
-	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, simRandom: 4000, policy: "power-of-two-choices", spec: getenv("SPEC")}
+	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, simRandom: 3000, policy: "power-of-two-choices", spec: getenv("SPEC")}
 	if v := getenv("POLICY"); v != "" {
 		s.policy = v
 	}

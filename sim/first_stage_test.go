@@ -2,8 +2,10 @@ package sim
 
 import (
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -191,4 +193,38 @@ func (f *firstStage) Ejected(server int) bool {
 	return m != nil && !m.until.IsZero()
 }
 
-var _ = fmt.Sprint
+// The rules of the first stage fail the scenarios that passive health was made for.
+//
+// Cases: B85, B86, B100.
+func TestFirstStage_FailsTheTable(t *testing.T) {
+	all := committed(t)
+	for _, c := range []struct{ scenario, policy, must string }{
+		{"refuse/n=3,k=2", "round-robin", "failed get"},
+		{"refuse/n=5,k=4", "two-choices", "failed post"},
+		{"refuse/n=10,k=9", "two-choices", "failed get"},
+		{"status-503/n=3,k=2,", "two-choices", "failed get"},
+		{"status-503/n=5,k=4,", "round-robin", "failed post"},
+		{"status-500/n=5,k=4,", "round-robin", "failed get"},
+		{"hang-attempt-timeout/n=3,k=2,", "two-choices", "failed"},
+		{"primaries-dead/n=3", "round-robin", "failed"},
+		{"overload-shedding/n=10,cost=20ms", "two-choices", "goodput"},
+		{"fails-alike/n=10,part=50%,how=500", "round-robin", "wrong-ejections"},
+		{"limits/n=100,", "round-robin", "refused-with-room"},
+		{"rolling-restart/cost=5ms,apart=1s", "two-choices", "failed get"},
+	} {
+		t.Run(c.scenario, func(t *testing.T) {
+			i := slices.IndexFunc(all, func(s *Scenario) bool { return strings.HasPrefix(s.Name, c.scenario) })
+			if i < 0 {
+				t.Fatalf("there is no scenario %s", c.scenario)
+			}
+			s := all[i].copied()
+			s.Policies, s.Seeds = []string{c.policy}, min(s.Seeds, 20)
+			s.Musts = slices.DeleteFunc(s.Musts, func(m Must) bool { return !strings.HasPrefix(m.Text, c.must) })
+			failures := verdictsOf(t, s, newFirstStage)
+			if len(failures) == 0 {
+				t.Errorf("nothing failed in %s with %v", s.Name, c.must)
+			}
+			t.Log(failures)
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -58,11 +59,15 @@ type JudgeConfig struct {
 	Seeds int
 	// Subject is the one that is judged; nil is the shipped loop.
 	Subject NewSubject
-	// Beside names Subjects that run as well, whether a Must asks for them or not.
+	// Beside names Subjects that run as well, whether a Must asks for them or not; for
+	// a picture a few seeds are enough.
 	Beside []string
 	// Workers is how many runs go on at once; 0 is one for each processor.
 	Workers int
 }
+
+// besideSeeds is how many runs a Subject beside the others has at most.
+const besideSeeds = 20
 
 // judged is the name of the Subject that is judged.
 const judged = "loop"
@@ -80,12 +85,15 @@ func Judge(s *Scenario, cfg JudgeConfig) ([]Result, int, error) {
 		cfg.Workers = runtime.GOMAXPROCS(0)
 	}
 	names := map[string]bool{judged: true}
+	seeds := map[string]int{}
 	for _, name := range cfg.Beside {
 		names[name] = true
+		seeds[name] = min(cfg.Seeds, besideSeeds)
 	}
 	for _, m := range s.Musts {
 		if m.Of != "" {
 			names[m.Of] = true
+			delete(seeds, m.Of)
 		}
 	}
 	var all []Result
@@ -105,7 +113,9 @@ func Judge(s *Scenario, cfg JudgeConfig) ([]Result, int, error) {
 			if name == judged && cfg.Subject != nil {
 				make = cfg.Subject
 			}
-			one, err := runAll(s, policy, make, cfg)
+			runs := cfg
+			runs.Seeds = cmp.Or(seeds[name], cfg.Seeds)
+			one, err := runAll(s, policy, make, runs)
 			if err != nil {
 				return nil, calls, err
 			}

@@ -16,16 +16,17 @@ import (
 // and a few seconds after the last trouble the loop does as well as without passive
 // health, so that no state outlives its cause.
 func Random(seed uint64) *Scenario {
-	g := &grammar{rand.New(rand.NewPCG(seed, 7)), &Scenario{
+	g := &grammar{Rand: rand.New(rand.NewPCG(seed, 7)), s: &Scenario{
 		Name: fmt.Sprintf("random-%d", seed), Title: fmt.Sprintf("random scenario %d", seed),
 		Seeds: 2, Length: randomLength, Clients: 1,
 	}}
 	g.fleet()
+	g.calm = g.IntN(3) > 0
 	for range 1 + g.IntN(4) {
 		g.trouble()
 	}
 	g.heal()
-	g.s.Musts = randomMusts(g.s)
+	g.s.Musts = g.musts()
 	return g.s
 }
 
@@ -41,6 +42,8 @@ const (
 type grammar struct {
 	*rand.Rand
 	s *Scenario
+	// calm: every trouble begins before the second second and lasts to the fifth.
+	calm bool
 }
 
 func pick[T any](g *grammar, from ...T) T { return from[g.IntN(len(from))] }
@@ -113,6 +116,9 @@ func (g *grammar) trouble() {
 	s := g.s
 	from := g.at(time.Second, 4*time.Second)
 	to := g.at(from+100*time.Millisecond, randomHealed)
+	if g.calm {
+		from, to = g.at(time.Second, 2*time.Second), randomHealed
+	}
 	e := Event{At: from}
 	end := Event{At: to}
 	switch g.IntN(12) {
@@ -180,8 +186,39 @@ func (g *grammar) heal() {
 	sortEvents(g.s)
 }
 
-// randomMusts is what must hold in a random scenario.
-func randomMusts(s *Scenario) []Must {
+// plain reports whether servers that fail do so at once and whatever they are asked:
+// then they are known after few calls.
+func (g *grammar) plain() bool {
+	for _, e := range g.s.Events {
+		fails := e.Verb == SetFault && e.Fault.Kind != Hang && e.Fault.Probability == 0
+		if e.At < randomHealed && !fails && e.Verb != Restart && e.Verb != Leave {
+			return false
+		}
+	}
+	return true
+}
+
+// spared reports whether some server is well all the time, and takes calls.
+func (g *grammar) spared() bool {
+	concerned := map[int]bool{}
+	for _, e := range g.s.Events {
+		if e.At < randomHealed {
+			for _, server := range e.Servers {
+				concerned[server] = true
+			}
+		}
+	}
+	for i, server := range g.s.Servers {
+		if !concerned[i] && server.Priority == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// musts is what must hold.
+func (g *grammar) musts() []Must {
+	s := g.s
 	calls := s.Calls.Rate * s.Length.Seconds()
 	once := float64(s.Clients) * (10 + 3*s.Length.Seconds()) // what retries may cost beside a fifth of the calls
 	var musts []Must
@@ -191,15 +228,29 @@ func randomMusts(s *Scenario) []Must {
 		changes[e.At] = true
 	}
 	learning := 2 + 100*10*float64(len(s.Servers)*len(changes)*s.Clients)/max(calls, 1)
+	// Where nothing changes any more, what was learnt holds until all is well again.
+	learnt := fmt.Sprintf("after 3s,2s+%dcalls before 5s", 10*len(s.Servers)*s.Clients)
+	few := 100 * 6 / (s.Calls.Rate * 2 * float64(s.Seeds)) // six calls in those seconds, in percent
 	texts := []string{
 		"refused-with-room <= 0",
 		fmt.Sprintf("failed <= 100%% of bare + %.1f%%", learning),
 		"failed <= 100% of bare + 1% after 8s",
 		fmt.Sprintf("sent <= %.2f", 1.25+once/max(calls, 1)),
 	}
+	if g.calm {
+		texts = append(texts, fmt.Sprintf("failed <= 100%% of bare + %.1f%% %s", 2+few, learnt))
+	}
 	// Where every server has room for everything, the policy cannot be to blame.
-	if len(s.Servers) > 1 && s.Servers[0].Concurrency == 0 {
+	// A fleet in which every server fails is another matter: rotation then sends each
+	// call three times, which the loop does not do to a fleet in trouble.
+	if s.Servers[0].Concurrency == 0 && g.spared() {
 		texts = append(texts, fmt.Sprintf("failed <= 100%% of rotation + %.1f%%", learning))
+		if g.calm && g.plain() {
+			texts = append(texts, fmt.Sprintf("failed <= 100%% of oracle + %.1f%% %s", 3+few, learnt))
+		}
+		if g.calm {
+			texts = append(texts, fmt.Sprintf("failed <= 100%% of rotation + %.1f%% %s", 2+few, learnt))
+		}
 	}
 	for _, text := range texts {
 		m, err := ParseMust(text, len(s.Servers))

@@ -377,7 +377,7 @@ func (s *Scenario) after(m Mark) time.Duration {
 
 // window returns the buckets of a Must.
 func (s *Scenario) window(m *Must) window {
-	from := s.instantOf(m.From)
+	from := min(s.Length, s.instantOf(m.From))
 	to := s.Length
 	if len(m.To) > 0 {
 		to = min(to, s.instantOf(m.To))

@@ -180,7 +180,7 @@ func (s *attempt) divert(p *published, suspect *member) bool {
 			return false
 		}
 		m := p.members[i]
-		if m.serves(s.query.Now) && s.enter(m, observe.Diverted, suspect) {
+		if m.serves() && s.enter(m, observe.Diverted, suspect) {
 			return true
 		}
 		asked.Tried.Add(m.id, m.incarnation)
@@ -189,7 +189,7 @@ func (s *attempt) divert(p *published, suspect *member) bool {
 	from := int(s.chance.Below(uint64(n)))
 	for k := range min(n, peersAsked) {
 		m := p.members[p.view.Eligible((from+k)%n)]
-		if !asked.Tried.Has(m.id, m.incarnation) && m.serves(s.query.Now) && s.enter(m, observe.Diverted, suspect) {
+		if !asked.Tried.Has(m.id, m.incarnation) && m.serves() && s.enter(m, observe.Diverted, suspect) {
 			s.explain(p, m, "in place of a suspect")
 			return true
 		}

@@ -57,6 +57,7 @@ const (
 	held
 	answered
 	ended
+	completed // answered and ended at once: for finish only
 )
 
 // Value returns the value of the member; nil before Acquire.
@@ -99,6 +100,9 @@ func (c *Call) set(m *member, choice observe.Choice, place, number int, q *Query
 	c.phase, c.suspect = held, nil
 	c.choice, c.number, c.place = choice, int32(number), int32(place)
 	c.member, c.value, c.attempts, c.began = m, *m.value.Load(), q.Attempts, q.Now
+	if m.core.keyed && !q.Key.IsZero() {
+		c.passive.SetKey(uint64(poise.FNVBasis.Key(q.Key)))
+	}
 }
 
 // Answered tells that the answer has begun, and how it is judged. It reports whether
@@ -145,6 +149,31 @@ func (c *Call) judge(r poise.Result, now time.Time) {
 	}
 }
 
+// Complete tells of an answer that has begun and ended at once: Answered and End in
+// one step. It reports whether this call ended the attempt; if its answer had begun
+// before, it does what End of a success does.
+func (c *Call) Complete(r poise.Result, now time.Time) bool {
+	c.mu.Lock()
+	switch c.phase {
+	case held:
+	case answered:
+		c.mu.Unlock()
+		return c.End(poise.Result{}, now)
+	default:
+		c.mu.Unlock()
+		return false
+	}
+	c.phase, c.answered = ended, now
+	c.mu.Unlock()
+	m := c.member
+	defer c.finish(completed, r, now)
+	if m.calls != nil {
+		m.calls.Answered(r, c.began, now)
+		m.calls.Ended(poise.Result{}, true, c.began, now)
+	}
+	return true
+}
+
 // End ends the attempt and gives its slot back. If the answer never began, the
 // result is how the attempt is judged; else it is what became of the answer. It
 // reports whether this call did so.
@@ -158,7 +187,7 @@ func (c *Call) End(r poise.Result, now time.Time) bool {
 	c.phase = ended
 	c.mu.Unlock()
 	m := c.member
-	defer c.finish(was == answered, r, now)
+	defer c.finish(was, r, now)
 	if m.calls != nil {
 		m.calls.Ended(r, was == answered, c.began, now)
 	}
@@ -166,19 +195,19 @@ func (c *Call) End(r poise.Result, now time.Time) bool {
 }
 
 // finish does what a tracker that panics must not keep from being done.
-func (c *Call) finish(answered bool, r poise.Result, now time.Time) {
+func (c *Call) finish(was phase, r poise.Result, now time.Time) {
 	m := c.member
 	if m.passive != nil && m.passive.End(&c.passive, r, now) {
 		c.changed()
 	}
 	judged := r
-	if answered {
+	if was == answered {
 		judged = c.result
 	} else {
 		c.judge(r, now)
 	}
-	if c.attempts != nil && !answered {
-		c.attempts.note(int(c.place), judged, false)
+	if c.attempts != nil && was != answered {
+		c.attempts.note(int(c.place), judged, was == completed)
 	}
 	observer := m.core.observer
 	if observer == nil {
@@ -189,7 +218,7 @@ func (c *Call) finish(answered bool, r poise.Result, now time.Time) {
 		ID: m.id, Incarnation: m.incarnation, Attempt: int(c.number), Choice: c.choice,
 		Result: judged, Began: c.began, Answered: c.answered, At: now,
 	}
-	if answered {
+	if was == answered {
 		e.Late = r
 	}
 	m.ended(now) // from here on the Call may be somebody else's

@@ -12,6 +12,7 @@ import (
 // core is what the calls of a loop share with its changes.
 type core struct {
 	passive  *health.PassiveHealth // nil: off
+	keyed    bool                  // the policy ties calls to members
 	retry    RetryConfig
 	budget   *RetryBudget
 	observer observe.Observer // nil: nobody
@@ -158,13 +159,7 @@ func (m *member) out() bool { return m.passive != nil && m.passive.Ejected() }
 func (m *member) accused() bool { return m.passive != nil && m.passive.Accused() }
 
 // serves reports whether the member has served its last call and is no suspect.
-func (m *member) serves(now time.Time) bool {
-	if m.out() || m.accused() {
-		return false
-	}
-	state := m.passive.Inspect(now)
-	return state.State == health.Serving && state.Run == 0
-}
+func (m *member) serves() bool { return m.passive != nil && m.passive.Serves() }
 
 // refused accounts for a slot that may have been held for a moment: whoever put a
 // draining member into the list may wait for its last call.

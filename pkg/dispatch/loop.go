@@ -65,7 +65,8 @@ func NewLoop(cfg LoopConfig) (*Loop, error) {
 			cfg.Passive.Seed = cfg.Seed
 		}
 		// Only where calls are tied to members a suspect can do without the next ones.
-		cfg.Passive.Divert = cfg.Passive.Divert || keyed(cfg.Policy)
+		l.core.keyed = keyed(cfg.Policy)
+		cfg.Passive.Divert = cfg.Passive.Divert || l.core.keyed
 		if l.core.passive, err = health.NewPassiveHealth(cfg.Passive); err != nil {
 			return nil, inField("Passive", err)
 		}

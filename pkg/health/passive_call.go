@@ -15,8 +15,14 @@ type PassiveCall struct {
 	// number; nil for most calls.
 	instead    *PassiveEndpoint
 	accusation uint64
+	key        uint64 // hash of what ties the call to the endpoint, 0 if nothing does
 	phase      callPhase
 }
+
+// SetKey says that the call goes to the endpoint because of a key of this hash: of
+// several calls of one key that fail, one counts, since the others may fail for the
+// same reason of their own. Calls without a key all count.
+func (c *PassiveCall) SetKey(hash uint64) { c.key = max(hash, 1) }
 
 // Trial reports whether the call is a trial of an ejected endpoint.
 func (c *PassiveCall) Trial() bool { return c.trial != 0 }

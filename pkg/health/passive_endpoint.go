@@ -87,13 +87,16 @@ type PassiveEndpoint struct {
 	// The run of failures: how many, how many of them said "too busy", how many were
 	// silent, when it began and what peers had done then.
 	run, busyRun, silentRun int
-	runAt                   int64
-	runMark                 peerMark
+	// runKeys counts each key of the run once, up to what failedKeys holds; sumKeys
+	// does so for the cumulative sum.
+	runKeys    int
+	failedKeys keyMemory
+	sumKeys    keyMemory
+	runAt      int64
+	runMark    peerMark
 	// The cumulative sum of evidence that it serves worse than its peers.
-	sum      float64
-	sumMark  peerMark
-	sumCalls int
-	sumFails int
+	sum     float64
+	sumMark peerMark
 	// Silence: what was seen of it when it last spoke, how long ago that is, and how
 	// many calls had begun at the ends of parts of that time.
 	quietHeard, quietStarted, quietWaiting uint64
@@ -138,10 +141,18 @@ func (e *PassiveEndpoint) Ejected() bool { return e.word.Load()&flagEjected != 0
 // without PassiveHealthConfig.Divert.
 func (e *PassiveEndpoint) Accused() bool { return e.word.Load()&flagAccused != 0 }
 
+// Serves reports whether its last call succeeded and it is neither ejected nor
+// returning nor a suspect: one atomic load and one more.
+func (e *PassiveEndpoint) Serves() bool {
+	return e.word.Load()&(flagPlain|flagAccused) == flagPlain && e.answered.Load() > 0
+}
+
 // Share is the part of its picks that it should take, in (0, 1]: 1 unless it returns or
 // says that it is overloaded. A pick of an endpoint with share w is drawn again, up to three times, with
 // probability 1 − w, then taken. One atomic load.
-func (e *PassiveEndpoint) Share(_ time.Time) float64 { return 1 - math.Float64frombits(e.missing.Load()) }
+func (e *PassiveEndpoint) Share(_ time.Time) float64 {
+	return 1 - math.Float64frombits(e.missing.Load())
+}
 
 // Begin notes that a call goes to the endpoint.
 func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall {
@@ -177,7 +188,7 @@ func (e *PassiveEndpoint) BeginFor(suspect *PassiveEndpoint, now time.Time) Pass
 	}
 	suspect.health.mu.Lock()
 	// One that fails itself would speak for every suspect.
-	if suspect.accused && e.run == 0 && e.state == Serving && e.answered.Load() > 0 {
+	if suspect.accused && e.Serves() {
 		c.instead, c.accusation = suspect, suspect.accusation
 	}
 	suspect.health.mu.Unlock()
@@ -447,7 +458,7 @@ func (e *PassiveEndpoint) weighShare(at int64) {
 }
 
 // clear forgets the evidence that it serves worse than its peers. Requires mu.
-func (e *PassiveEndpoint) clear() { e.sum, e.sumCalls, e.sumFails = 0, 0, 0 }
+func (e *PassiveEndpoint) clear() { e.sum = 0 }
 
 // setRun sets the length of the run of failures. Requires mu.
 func (e *PassiveEndpoint) setRun(run int) {
@@ -460,7 +471,7 @@ func (e *PassiveEndpoint) setRun(run int) {
 		runs[min(run, runLengths-1)]++
 		return
 	}
-	e.busyRun, e.silentRun = 0, 0
+	e.busyRun, e.silentRun, e.runKeys, e.failedKeys = 0, 0, 0, keyMemory{}
 }
 
 // note publishes the state for those that take no lock. Requires mu.
@@ -536,12 +547,23 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 		e.runAt, e.runMark = c.began, p.mark(e)
 	}
 	e.setRun(min(e.run+1, math.MaxInt32))
+	if e.failedKeys.add(c.key) {
+		e.runKeys++
+	}
 	silent := e.silentRun
 	if r.Outcome != poise.Failure {
 		e.refuse(c, r, at)
 	}
-	if r.Outcome == poise.Failure || e.silentRun != silent {
+	if (r.Outcome == poise.Failure || e.silentRun != silent) && e.sumKeys.add(c.key) {
 		e.add(true, at)
+	}
+	if cause := e.verdict(e.runKeys, at); cause != NotEjected {
+		e.eject(cause, at)
+		return true
+	}
+	if e.partial() {
+		e.eject(EjectedPartial, at)
+		return true
 	}
 	if e.accused {
 		if e.accusedFails++; e.accusedFails >= accusedRun {
@@ -550,7 +572,10 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 		}
 		return false
 	}
-	if cause := e.verdict(at); cause != NotEjected {
+	if e.run == e.runKeys {
+		return false
+	}
+	if cause := e.verdict(e.run, at); cause != NotEjected {
 		return e.accuse(cause, at)
 	}
 	return false
@@ -566,9 +591,12 @@ func (e *PassiveEndpoint) brokeOff(c *PassiveCall, r poise.Result, now time.Time
 	e.lastErr = r.Err
 	e.failed++
 	e.health.failed++
-	e.add(true, at)
-	if !e.accused && e.partial() {
-		changed = e.accuse(EjectedPartial, at)
+	if e.sumKeys.add(c.key) {
+		e.add(true, at)
+	}
+	if e.partial() {
+		e.eject(EjectedPartial, at)
+		changed = true
 	}
 	e.note()
 	return changed
@@ -583,11 +611,9 @@ func (e *PassiveEndpoint) add(failed bool, at int64) {
 		e.clear()
 		e.sumMark = e.health.mark(e)
 	}
-	e.sumCalls++
 	q := e.surePeerRate()
 	p1 := (1 + q) / 2
 	if failed {
-		e.sumFails++
 		e.sum += math.Log(p1 / q)
 	} else {
 		e.sum += math.Log((1 - p1) / (1 - q))
@@ -607,16 +633,17 @@ func (e *PassiveEndpoint) surePeerRate() float64 {
 	return min(rate, 0.999)
 }
 
-// verdict is the cause for which it is to be ejected, if there is one. Requires mu.
-func (e *PassiveEndpoint) verdict(at int64) EjectionCause {
+// verdict is the cause for which so many failures in a row eject it, if there is one.
+// Requires mu.
+func (e *PassiveEndpoint) verdict(run int, at int64) EjectionCause {
 	p := e.health
 	since := p.since(e.runMark, e)
 	lasted := at - e.runAt
 	switch {
 	case e.busyRun > 0 && lasted < max(int64(p.cfg.BusyTime), busyLatencies*e.meanLatency()):
 	case e.silentRun > 0 && (lasted < e.silence() || e.peersAreBusy()):
-	case e.state == Returning && since.served >= 1 && -float64(e.run)*math.Log(p.peerRate(e, since)) >= math.Log(returnOdds),
-		p.convicts(e, e.run, since):
+	case e.state == Returning && since.served >= 1 && -float64(run)*math.Log(p.peerRate(e, since)) >= math.Log(returnOdds),
+		p.convicts(e, run, since):
 		switch {
 		case e.silentRun == e.run:
 			return EjectedSilent
@@ -624,9 +651,6 @@ func (e *PassiveEndpoint) verdict(at int64) EjectionCause {
 			return EjectedOverloaded
 		}
 		return EjectedFailures
-	}
-	if e.partial() {
-		return EjectedPartial
 	}
 	return NotEjected
 }
@@ -663,11 +687,7 @@ func (e *PassiveEndpoint) accuse(cause EjectionCause, at int64) (changed bool) {
 	p.accusation++
 	e.accused, e.accusation, e.accusedOf, e.accusedFails = true, p.accusation, cause, 0
 	e.suspicion = 0
-	failed, calls := float64(e.run), float64(e.run)
-	if cause == EjectedPartial {
-		failed, calls = float64(e.sumFails), float64(e.sumCalls)
-	}
-	e.suspectRate = min(0.95, (failed+0.5)/(calls+1))
+	e.suspectRate = min(0.95, (float64(e.run)+0.5)/(float64(e.run)+1))
 	return false
 }
 

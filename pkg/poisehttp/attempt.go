@@ -16,11 +16,12 @@ import (
 // response body. Its slot decides who ends it: of a read, a close, a look of the
 // watchdog and an error that race, the one whose End succeeds.
 type attempt struct {
-	call     *call
-	slot     dispatch.Call
-	decision *poise.Decision
-	sent     *requestBody   // nil without a body, or with a small one
-	early    *informational // nil if nobody wants it
+	transport *Transport
+	request   *http.Request // the caller's
+	slot      dispatch.Call
+	decision  *poise.Decision
+	sent      *requestBody   // nil without a body, or with a small one
+	early     *informational // nil if nobody wants it
 
 	// Written before the body goes to the caller, read by whoever ends it.
 	header time.Time
@@ -36,8 +37,9 @@ type attempt struct {
 	// ended is why the watchdog has ended the attempt.
 	ended syncx.Uint32
 	// reading is since which look a read of the body is under way; 0 if none is.
-	reading  syncx.Uint64
-	upgraded bool
+	reading   syncx.Uint64
+	upgraded  bool
+	delivered bool // the caller has its body
 
 	// The watchdog's list.
 	shard      uint8
@@ -58,7 +60,7 @@ const pauseGrace = 100 * time.Millisecond
 
 // send makes the call and returns its response. On an error the attempt has
 // ended, but the observer was not told.
-func (a *attempt) send(timeout time.Duration) (resp *http.Response, err error) {
+func (a *attempt) send(c *call, timeout time.Duration) (resp *http.Response, err error) {
 	sound := false
 	defer func() {
 		if sound && err == nil {
@@ -69,13 +71,13 @@ func (a *attempt) send(timeout time.Duration) (resp *http.Response, err error) {
 			a.result = poise.Result{Outcome: poise.Failure}
 		}
 		resp = nil
-		a.untold = a.release(a.result, time.Now())
+		a.untold = a.release(a.result, a.now())
 	}()
-	resp, err = a.slot.Value().(Endpoint).RoundTrip(a.outgoing(timeout))
+	resp, err = a.slot.Value().(Endpoint).RoundTrip(a.outgoing(c, timeout))
 	if resp == nil && err == nil {
 		err = errNoResponse
 	}
-	a.header = time.Now()
+	a.header = a.now()
 	a.result, err = a.judge(resp, err, timeout)
 	if err == nil {
 		a.status = resp.StatusCode
@@ -90,8 +92,7 @@ var errNoResponse = errors.New("poisehttp: endpoint returned neither response no
 
 // outgoing returns what is sent: the caller's request itself where nothing has to
 // differ, else a copy with the attempt's context and body.
-func (a *attempt) outgoing(timeout time.Duration) *http.Request {
-	c := a.call
+func (a *attempt) outgoing(c *call, timeout time.Duration) *http.Request {
 	if c.body == nil && c.small == nil && timeout <= 0 && a.early == nil {
 		return c.request
 	}
@@ -125,7 +126,7 @@ func (a *attempt) outgoing(timeout time.Duration) *http.Request {
 // wrong, the one that was first to blame.
 func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (poise.Result, error) {
 	timedOut := a.timer != nil && !a.timer.Stop() // the context may be cancelled already
-	req := a.call.request
+	req := a.request
 	unsound := a.sent.failed()
 	switch {
 	case err != nil && gaveUp(req):
@@ -154,8 +155,8 @@ func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (
 	case err != nil:
 		resp = nil
 	}
-	result := a.call.transport.cfg.Classify(resp, err)
-	result.RetryAfter = min(result.RetryAfter, a.call.transport.cfg.Repeat.MaxRetryAfter)
+	result := a.transport.cfg.Classify(resp, err)
+	result.RetryAfter = min(result.RetryAfter, a.transport.cfg.Repeat.MaxRetryAfter)
 	if result.Err == nil {
 		result.Err = err
 	}
@@ -205,21 +206,26 @@ func (a *attempt) drop(resp *http.Response) {
 // deliver hands the response to the caller. From here on the body's end is the
 // attempt's.
 func (a *attempt) deliver(resp *http.Response) *http.Response {
-	t := a.call.transport
-	resp.Request = a.call.request
+	t := a.transport
+	resp.Request = a.request
 	a.body = resp.Body
 	if resp.Body == nil || resp.Body == http.NoBody {
 		resp.Body = http.NoBody
-		a.finish(poise.Result{}, a.header)
+		if a.slot.Complete(a.result, a.header) {
+			a.free(a.header)
+			a.tell()
+		}
 		return resp
 	}
+	a.slot.Answered(a.result, a.header)
 	a.upgraded = resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body)
+	a.delivered = true
 	if a.upgraded {
 		resp.Body = upgradedBody{a}
 	} else {
 		resp.Body = responseBody{a}
 	}
-	if t.watchdog.cutAfter > 0 || !a.upgraded && (t.watchdog.stalled > 0 || mayLeave(a.call.request)) {
+	if t.watchdog.cutAfter > 0 || !a.upgraded && (t.watchdog.stalled > 0 || mayLeave(a.request)) {
 		a.watched = true
 		t.watchdog.add(a)
 	}
@@ -238,11 +244,11 @@ func mayLeave(req *http.Request) bool {
 func (a *attempt) endBy(v verdict) {
 	defer func() { _ = recover() }()
 	if v == abandoned {
-		a.finish(poise.Result{Outcome: poise.Cancelled, Err: context.Cause(a.call.request.Context())}, time.Now())
+		a.finish(poise.Result{Outcome: poise.Cancelled, Err: context.Cause(a.request.Context())}, a.now())
 		return
 	}
 	a.ended.CompareAndSwap(uint32(goesOn), uint32(v))
-	a.finish(a.endedAs(), time.Now())
+	a.finish(a.endedAs(), a.now())
 	closeQuietly(a.body)
 }
 
@@ -270,7 +276,7 @@ func (a *attempt) why(err error) error {
 
 // bodyEnded ends the attempt after a read of the body failed or met its end.
 func (a *attempt) bodyEnded(err error) error {
-	now := time.Now()
+	now := a.now()
 	err = a.why(err)
 	switch {
 	case err == io.EOF:
@@ -279,8 +285,8 @@ func (a *attempt) bodyEnded(err error) error {
 		// Close ends it.
 	case a.ended.Load() != 0:
 		// The watchdog ends it.
-	case gaveUp(a.call.request):
-		a.finish(poise.Result{Outcome: leftBy(a.call.request, now), Err: err}, now)
+	case gaveUp(a.request):
+		a.finish(poise.Result{Outcome: leftBy(a.request, now), Err: err}, now)
 	case a.sent.failed() != nil:
 		a.finish(poise.Result{Outcome: poise.Invalid, Err: err}, now)
 	default:
@@ -290,7 +296,7 @@ func (a *attempt) bodyEnded(err error) error {
 }
 
 // closed ends the attempt after the caller has closed the body.
-func (a *attempt) closed() { a.finish(poise.Result{}, time.Now()) }
+func (a *attempt) closed() { a.finish(poise.Result{}, a.now()) }
 
 // finish ends the attempt, if nothing else has, frees what it held and tells the
 // observer.
@@ -306,22 +312,34 @@ func (a *attempt) release(late poise.Result, now time.Time) bool {
 	if !a.slot.End(late, now) {
 		return false
 	}
+	if a.status != 0 {
+		a.late = late
+	}
+	a.free(now)
+	return true
+}
+
+// free ends what the attempt has beside its slot.
+func (a *attempt) free(now time.Time) {
 	if a.watched {
-		a.call.transport.watchdog.remove(a)
+		a.transport.watchdog.remove(a)
 	}
 	a.end = now
 	if a.header.IsZero() {
 		a.header = now
-	}
-	if a.status != 0 {
-		a.late = late
 	}
 	a.sent.release()
 	if a.cancel != nil {
 		a.timer.Stop()
 		a.cancel()
 	}
-	return true
+}
+
+// now is the instant, counted from the admission: half the price of a clock that
+// tells the time of day, too.
+func (a *attempt) now() time.Time {
+	began := a.slot.Began()
+	return began.Add(time.Since(began))
 }
 
 // tellLate tells the observer of an attempt that ended with an error.
@@ -333,13 +351,13 @@ func (a *attempt) tellLate() {
 }
 
 func (a *attempt) tell() {
-	observe := a.call.transport.cfg.Observe
+	observe := a.transport.cfg.Observe
 	if observe == nil {
 		return
 	}
 	began := a.slot.Began()
 	observe(Event{
-		Request: a.call.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
+		Request: a.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
 		Began: began, Result: a.result, Late: a.late, Status: a.status, Retried: a.retried,
 		Header: a.header.Sub(began), Total: a.end.Sub(began), Decision: a.decision,
 	})

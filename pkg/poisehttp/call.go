@@ -33,8 +33,6 @@ type call struct {
 	failed   []Attempted
 	sent     int             // how many of them were sent
 	decision *poise.Decision // of the last pick, if it is wanted
-
-	first attempt // so that a call of one attempt allocates once
 }
 
 // run makes the call.
@@ -52,7 +50,7 @@ func (c *call) run() (*http.Response, error) {
 	for {
 		c.last, c.next = c.next, nil
 		var err error
-		c.pending, err = c.last.send(c.timeout())
+		c.pending, err = c.last.send(c, c.timeout())
 		if err == nil && !c.asksForAnother() {
 			return c.deliver()
 		}
@@ -61,6 +59,7 @@ func (c *call) run() (*http.Response, error) {
 		}
 		c.last.retried = true
 		c.leave()
+		c.last.recycle()
 	}
 }
 
@@ -111,17 +110,15 @@ func (c *call) timeout() time.Duration {
 
 // acquire finds an endpoint for another attempt.
 func (c *call) acquire() error {
-	a := &c.first
-	if c.last != nil {
-		a = new(attempt)
-	}
-	a.call = c
+	a := c.transport.attempts.Get().(*attempt)
+	a.transport, a.request = c.transport, c.request
 	if c.explain {
 		a.decision = new(poise.Decision)
 		c.decision, c.query.Why = a.decision, a.decision
 	}
 	ctx := c.request.Context()
 	if err := c.transport.balancer.Acquire(ctx, c.query, &a.slot); err != nil {
+		a.recycle()
 		return err
 	}
 	c.next = a
@@ -131,10 +128,8 @@ func (c *call) acquire() error {
 	return nil
 }
 
-// asksForAnother reports whether the answer that is pending asks to try elsewhere. It
-// tells the loop that the answer has begun.
+// asksForAnother reports whether the answer that is pending asks to try elsewhere.
 func (c *call) asksForAnother() bool {
-	c.last.slot.Answered(c.last.result, c.last.header)
 	return c.pending.StatusCode >= 400 && slices.Contains(c.transport.cfg.Repeat.Statuses, c.pending.StatusCode)
 }
 
@@ -142,6 +137,9 @@ func (c *call) asksForAnother() bool {
 // to be one.
 func (c *call) again(err error) bool {
 	c.note(err)
+	if err == nil {
+		c.last.slot.Answered(c.last.result, c.last.header)
+	}
 	if c.override.Attempts > 0 && c.sent >= c.override.Attempts || gaveUp(c.request) || !c.replayable() {
 		return false
 	}
@@ -261,7 +259,7 @@ func (c *call) settle() {
 	}
 	if c.next != nil {
 		c.next.result = poise.Result{Outcome: poise.Cancelled}
-		c.next.slot.End(c.next.result, time.Now())
+		c.next.slot.End(c.next.result, c.next.now())
 	}
 	c.leave()
 }
@@ -269,6 +267,26 @@ func (c *call) settle() {
 // fail wraps the error of the call.
 func (c *call) fail(err error) error {
 	return &CallError{Attempts: c.failed, Err: err, Decision: c.decision}
+}
+
+// recycle gives the call back when all has ended well, for another one to use.
+func (c *call) recycle() {
+	t, last := c.transport, c.last
+	*c = call{}
+	t.calls.Put(c)
+	if last != nil {
+		last.recycle()
+	}
+}
+
+// recycle gives the attempt back when it has ended, unless its body is the caller's.
+func (a *attempt) recycle() {
+	if a.delivered {
+		return
+	}
+	t := a.transport
+	*a = attempt{}
+	t.attempts.Put(a)
 }
 
 // mostDiscarded is how much of a response that nobody wants is read, so that its

@@ -12,7 +12,7 @@ type responseBody struct{ *attempt }
 
 // Read reads the response; its end ends the attempt.
 func (r responseBody) Read(p []byte) (int, error) {
-	r.reading.Store(r.call.transport.watchdog.now())
+	r.reading.Store(r.transport.watchdog.now())
 	n, err := r.body.Read(p)
 	r.reading.Store(0)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // Transport is an http.RoundTripper over several endpoints.
@@ -30,7 +31,8 @@ import (
 //
 // # Cost
 //
-// A call without a body and a timeout allocates once beside what the endpoint does.
+// A call without a body and a timeout allocates once beside what the endpoint does, and
+// not at all if its answer has no body.
 //
 // # Concurrency
 //
@@ -41,6 +43,10 @@ type Transport struct {
 	hosts    hosts
 	balancer *dispatch.Balancer[Endpoint]
 	watchdog watchdog
+
+	// What a call needs while RoundTrip runs, and an attempt until its answer is the
+	// caller's.
+	calls, attempts syncx.Pool
 }
 
 var _ http.RoundTripper = (*Transport)(nil)
@@ -52,6 +58,8 @@ func New(cfg Config) (*Transport, error) {
 		return nil, err
 	}
 	t := &Transport{cfg: cfg}
+	t.calls.New = func() any { return new(call) }
+	t.attempts.New = func() any { return new(attempt) }
 	if t.hosts, err = newHosts(cfg.Hosts); err != nil {
 		return nil, err
 	}
@@ -71,15 +79,17 @@ func New(cfg Config) (*Transport, error) {
 // the caller's context ended the call it unwraps to context.Cause. The older
 // Request.Cancel is watched until the header arrives.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := &call{transport: t, request: req}
 	if req == nil {
-		return nil, c.fail(refuse("Request", nil, ErrBadRequest))
+		return nil, &CallError{Err: refuse("Request", nil, ErrBadRequest)}
 	}
+	c := t.calls.Get().(*call)
+	c.transport, c.request = t, req
 	resp, err := c.run()
 	if err != nil {
-		return nil, c.fail(err)
+		err = c.fail(err)
 	}
-	return resp, nil
+	c.recycle()
+	return resp, err
 }
 
 // Update makes the members those of the list, all or nothing, as of

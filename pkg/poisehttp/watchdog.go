@@ -137,7 +137,7 @@ func (w *watchdog) judge(a *attempt, looks uint64, overdue map[uint64]bool) verd
 		return cut
 	case w.stalled > 0 && since != 0 && looks-since > w.stalled:
 		return stalls
-	case !a.upgraded && gaveUp(a.call.request):
+	case !a.upgraded && gaveUp(a.request):
 		return abandoned
 	}
 	return goesOn
