@@ -141,7 +141,7 @@ func (c *Call) changed() {
 // judge counts the result where it is counted once.
 func (c *Call) judge(r poise.Result, now time.Time) {
 	m := c.member
-	if m.window != nil && !m.retired.Load() {
+	if m.window != nil {
 		m.window.Record(r.Outcome, now)
 	}
 	if r.Outcome == poise.Success {
