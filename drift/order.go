@@ -60,7 +60,7 @@ func (r *Repo) checkOrder(report *Report, folder string, loaded *loader) {
 	first := map[[2]string]*ast.Ident{} // of each file that refers upward, and to which
 	for ident, object := range info.Uses {
 		at := declared(object)
-		if at == token.NoPos {
+		if at == token.NoPos || object.Pkg() == nil || object.Pkg().Path() != r.Module+"/"+folder { // positions of others are those of another set
 			continue
 		}
 		from, to := r.fset.Position(ident.Pos()).Filename, r.fset.Position(at).Filename

@@ -57,6 +57,7 @@ func Load(fsys fs.FS) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(repo.Files) // the walk puts a folder before a file of its name with an ending
 	repo.Module = moduleLine(repo.text("go.mod"))
 	if repo.Module == "" {
 		return nil, fmt.Errorf("go.mod:1: no module line; check that this is the root of the repository")

@@ -250,13 +250,11 @@ func (w *membershipWorld) end() {
 	}
 }
 
-// Claim: A Balancer that follows a Directory has the members and incarnations of its newest snapshot, and one Endpoint for each incarnation.
+// Claim: A Balancer has the members and incarnations of the newest snapshot of its Directory, and one endpoint for each incarnation.
 //
 // Claim: A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
 //
-// Claim: What was connected for a snapshot that cannot be taken is closed.
-//
-// Claim: A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+// Claim: A Transport closes an Endpoint once, after it was removed and its last call has ended.
 //
 // Cases: B44, B45, B47.
 func FuzzMembership(f *testing.F) {

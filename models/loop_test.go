@@ -307,3 +307,29 @@ func TestAttempts_HedgesAreAtDifferentMembers(t *testing.T) {
 		Bugs:    []explore.Bug[*hedged]{bug("hedges that do not know of each other", "final", newHedged(false))},
 	})
 }
+
+// Claim: Room is given to those who wait in the order in which they joined.
+func TestWaiter_ComesBeforeWhoeverComesLater(t *testing.T) {
+	explore.Check(t, explore.Model[*line]{
+		Name:     "waiter: a call that waits, against one that comes later, at the end of the call that has the room",
+		NotShown: "Several who wait.",
+		New: func() *line {
+			l := newLine()
+			if err := l.loop.Join(&l.waiter, dispatch.Query{Now: then}, time.Time{}); err != nil {
+				panic(err)
+			}
+			return l
+		},
+		Tasks: []explore.Task[*line]{
+			{Name: "holder", Body: func(l *line, _ *explore.T) { l.held.End(poise.Result{}, then) }},
+			{Name: "later", Body: func(l *line, h *explore.T) { h.Call("Call", nil, func() any { return l.call() }) }},
+		},
+		Final: func(l *line, r *explore.Run) error {
+			if r.History[0].Result != -1 || l.told.Load() != 1 || l.waiter.Err() != nil {
+				return fmt.Errorf("the later call went to %v, and who waited was told %d times", r.History[0].Result, l.told.Load())
+			}
+			return nil
+		},
+		Outcome: results[*line],
+	})
+}

@@ -473,3 +473,70 @@ func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 		}
 	})
 }
+
+// Claim: A call that waits is given room in its turn, or fails when MaxWait is over.
+func TestBalancer_HoldsNothingForACallerWhoLeavesAsItIsServed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(c *dispatch.Config[*site]) { c.MaxWait = time.Hour })
+		list := members("a")
+		list[0].Limit = 1
+		if err := w.Update(list); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 200 {
+			var held, waiting dispatch.Call
+			if err := w.Acquire(t.Context(), dispatch.Query{}, &held); err != nil {
+				t.Fatal(err)
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			served := make(chan error)
+			go func() { served <- w.Acquire(ctx, dispatch.Query{}, &waiting) }()
+			synctest.Wait()
+			if i%2 == 0 {
+				leave()
+			}
+			held.End(poise.Result{}, time.Now()) // as the caller leaves
+			leave()
+			if err := <-served; err == nil {
+				waiting.End(poise.Result{}, time.Now())
+			}
+			if n := w.Endpoints()[0].InFlight; n != 0 {
+				t.Fatalf("%d slots are held", n)
+			}
+		}
+	})
+}
+
+// Claim: Each Endpoint that was removed is closed once, when its last call and its probes have ended.
+func TestBalancer_ClosesAnEndpointAfterItsProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, proceed := make(chan struct{}, 1), make(chan struct{})
+		w := newWorld(t, func(c *dispatch.Config[*site]) {
+			c.Probes = &dispatch.ProbesConfig[*site]{
+				Probe: func(dispatch.Member[*site]) (func(context.Context) error, error) {
+					return func(context.Context) error {
+						asked <- struct{}{}
+						<-proceed
+						return nil
+					}, nil
+				},
+			}
+		})
+		if err := w.Update(members("a")); err != nil {
+			t.Fatal(err)
+		}
+		<-asked
+		if err := w.Update(nil); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := w.wasClosed(); got != "[]" {
+			t.Errorf("closed are %s, and a probe is at a", got)
+		}
+		close(proceed)
+		synctest.Wait()
+		if got := w.wasClosed(); got != "[a]" {
+			t.Errorf("closed are %s", got)
+		}
+	})
+}

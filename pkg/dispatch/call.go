@@ -57,6 +57,7 @@ const (
 	held
 	answered
 	ended
+	completed // answered and ended at once: for finish only
 )
 
 // Value returns the value of the member; nil before Acquire.
@@ -140,12 +141,37 @@ func (c *Call) changed() {
 // judge counts the result where it is counted once.
 func (c *Call) judge(r poise.Result, now time.Time) {
 	m := c.member
-	if m.window != nil && !m.retired.Load() {
+	if m.window != nil {
 		m.window.Record(r.Outcome, now)
 	}
 	if r.Outcome == poise.Success {
 		m.core.budget.Earn()
 	}
+}
+
+// Complete tells of an answer that has begun and ended at once: Answered and End in
+// one step. It reports whether this call ended the attempt; if its answer had begun
+// before, it does what End of a success does.
+func (c *Call) Complete(r poise.Result, now time.Time) bool {
+	c.mu.Lock()
+	switch c.phase {
+	case held:
+	case answered:
+		c.mu.Unlock()
+		return c.End(poise.Result{}, now)
+	default:
+		c.mu.Unlock()
+		return false
+	}
+	c.phase, c.answered = ended, now
+	c.mu.Unlock()
+	m := c.member
+	defer c.finish(completed, r, now)
+	if m.calls != nil {
+		m.calls.Answered(r, c.began, now)
+		m.calls.Ended(poise.Result{}, true, c.began, now)
+	}
+	return true
 }
 
 // End ends the attempt and gives its slot back. If the answer never began, the
@@ -161,7 +187,7 @@ func (c *Call) End(r poise.Result, now time.Time) bool {
 	c.phase = ended
 	c.mu.Unlock()
 	m := c.member
-	defer c.finish(was == answered, r, now)
+	defer c.finish(was, r, now)
 	if m.calls != nil {
 		m.calls.Ended(r, was == answered, c.began, now)
 	}
@@ -169,19 +195,19 @@ func (c *Call) End(r poise.Result, now time.Time) bool {
 }
 
 // finish does what a tracker that panics must not keep from being done.
-func (c *Call) finish(answered bool, r poise.Result, now time.Time) {
+func (c *Call) finish(was phase, r poise.Result, now time.Time) {
 	m := c.member
 	if m.passive != nil && m.passive.End(&c.passive, r, now) {
 		c.changed()
 	}
 	judged := r
-	if answered {
+	if was == answered {
 		judged = c.result
 	} else {
 		c.judge(r, now)
 	}
-	if c.attempts != nil && !answered {
-		c.attempts.note(int(c.place), judged, false)
+	if c.attempts != nil && was != answered {
+		c.attempts.note(int(c.place), judged, was == completed)
 	}
 	observer := m.core.observer
 	if observer == nil {
@@ -192,7 +218,7 @@ func (c *Call) finish(answered bool, r poise.Result, now time.Time) {
 		ID: m.id, Incarnation: m.incarnation, Attempt: int(c.number), Choice: c.choice,
 		Result: judged, Began: c.began, Answered: c.answered, At: now,
 	}
-	if answered {
+	if was == answered {
 		e.Late = r
 	}
 	m.ended(now) // from here on the Call may be somebody else's

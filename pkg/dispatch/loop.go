@@ -104,7 +104,8 @@ func keyed(policy poise.Policy) bool {
 // Update makes the members those of the list. A member of the same identity and
 // incarnation stays; others are new.
 // Members that are not in the list get no new calls. On an error, a
-// [poise.FieldError] where a field is to blame, nothing has changed.
+// [poise.FieldError] where a field is to blame, nothing has changed, but that a
+// transform with a memory has seen the list: to it, who was missing there is new.
 func (l *Loop) Update(specs []Spec, now time.Time) error {
 	defer l.after(now)
 	_, err := l.membership.update(specs, false, now)
@@ -287,8 +288,8 @@ func (l *Loop) Outstanding(incarnation uint64) uint64 {
 	return m.slots.inFlight.Current()
 }
 
-// Join has a call wait for room, or for somebody eligible, until the instant, after
-// those who joined before it; the zero time is without end. It is told by Ready,
+// Join has a call wait for its first attempt until the instant, for room or for
+// somebody eligible, after those who joined before it; the zero time is without end. It is told by Ready,
 // perhaps before Join returns. Advance ends the waits that are over.
 func (l *Loop) Join(w *Waiter, q Query, until time.Time) error {
 	if w.Call == nil {
@@ -296,6 +297,9 @@ func (l *Loop) Join(w *Waiter, q Query, until time.Time) error {
 	}
 	if w.Ready == nil {
 		return refuse("Ready", nil, ErrMissing)
+	}
+	if n := q.Attempts.Len(); n > 0 { // whoever waits could take any room, so the line moves on
+		return refuse("Attempts", n, ErrOutOfRange)
 	}
 	if err := l.queue.join(w, q, until); err != nil {
 		return err

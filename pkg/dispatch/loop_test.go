@@ -234,11 +234,7 @@ func TestLoop_ResortsToNobodyWhoIsLeftOutForAnotherReason(t *testing.T) {
 
 // Cases: B82, B86.
 func TestLoop_LetsBackupsTakeOverFromEjectedPrimaries(t *testing.T) {
-	priority, err := policy.NewPriority(policy.TopologyConfig{Endpoint: func(uint64) (poise.Policy, error) { return new(policy.RoundRobin), nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = priority })
+	l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = newPriority(t, nil) })
 	list := specs(4)
 	list[3].Priority = 1
 	if err := l.Update(list, epoch); err != nil {
@@ -329,7 +325,15 @@ func TestLoop_UpdateIsAllOrNothing(t *testing.T) {
 	})
 	refused := func(want error, field string, edit func(list []dispatch.Spec) []dispatch.Spec) {
 		t.Helper()
-		before := fmt.Sprintf("%+v", l.Inspect(epoch))
+		seen := func() string {
+			in := l.Inspect(epoch)
+			in.Published = 0
+			for i := range in.Members {
+				in.Members[i].Sample.Load = nil
+			}
+			return fmt.Sprintf("%+v", in)
+		}
+		before := seen()
 		err := l.Update(edit(specs(3)), epoch)
 		if err == nil || want != nil && !errors.Is(err, want) {
 			t.Errorf("the error is %v, want %v", err, want)
@@ -338,12 +342,28 @@ func TestLoop_UpdateIsAllOrNothing(t *testing.T) {
 		if field != "" && (!errors.As(err, &of) || of.Field != field) {
 			t.Errorf("the error is %v, want one of %s", err, field)
 		}
-		if after := fmt.Sprintf("%+v", l.Inspect(epoch)); after != before {
+		if after := seen(); after != before {
 			t.Errorf("the loop was\n%s\nand is\n%s", before, after)
 		}
 		if where := call(t, l, epoch, success); !strings.HasPrefix(where, "a") {
 			t.Errorf("a call went to %s", where)
 		}
+		// What comes next is built of the members that there were.
+		boomed := boom
+		boom = false
+		for _, status := range []poise.Status{poise.Unavailable, poise.Ready} {
+			if err := l.SetStatus("a0", status, epoch); err != nil || len(l.Inspect(epoch).Members) != 2 {
+				t.Errorf("after a list that was refused: %v", err)
+			}
+			if status == poise.Unavailable {
+				for range 2 {
+					if where := call(t, l, epoch, success); where != "a1 picked" {
+						t.Errorf("a call went to %s", where)
+					}
+				}
+			}
+		}
+		boom = boomed
 	}
 	edit := func(f func(*dispatch.Spec)) func([]dispatch.Spec) []dispatch.Spec {
 		return func(list []dispatch.Spec) []dispatch.Spec {
@@ -1042,4 +1062,455 @@ func TestLoop_LawChoosesAnEjectedMemberForAReason(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+func TestLoop_ResortsToNobodyUnreachableForTheSakeOfRoom(t *testing.T) {
+	l := newLoop(t, 0, nil)
+	list := specs(2)
+	list[0].Limit = 1
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	eject(t, l, "a1", at(0))
+	advance(t, l, at(20))
+	var held, c dispatch.Call
+	if err := l.Acquire(&held, dispatch.Query{Now: at(20)}); err != nil || held.ID() != "a0" {
+		t.Fatal(held.ID(), err)
+	}
+	if err := l.Acquire(&c, dispatch.Query{Now: at(20)}); !errors.Is(err, poise.ErrAtCapacity) {
+		t.Errorf("with a0 full and a1 unreachable a call went to %q: %v", c.ID(), err)
+	}
+	held.End(success, at(20))
+	// One that fails for another reason takes what there is no room for.
+	l = newLoop(t, 0, nil)
+	list[0].Limit = 0
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	now := epoch
+	for l.Inspect(now).Members[1].Passive.State != health.Ejected {
+		now = now.Add(10 * time.Millisecond)
+		if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		r := success
+		if c.ID() == "a1" {
+			r = failure
+		}
+		c.End(r, now)
+		advance(t, l, now)
+		if now.After(at(10_000)) {
+			t.Fatal("a1 was never ejected")
+		}
+	}
+	now = now.Add(20 * time.Millisecond)
+	advance(t, l, now)
+	list[0].Limit = 1
+	if err := l.Update(list, now); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Acquire(&held, dispatch.Query{Now: now}); err != nil || held.ID() != "a0" {
+		t.Fatal(held.ID(), err)
+	}
+	if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil || c.ID() != "a1" || c.Choice() != observe.LastResort {
+		t.Errorf("with a0 full a call went to %q as %v: %v", c.ID(), c.Choice(), err)
+	}
+}
+
+func newPriority(t *testing.T, edit func(*policy.TopologyConfig)) poise.Policy {
+	t.Helper()
+	cfg := policy.TopologyConfig{Endpoint: func(uint64) (poise.Policy, error) { return new(policy.RoundRobin), nil }}
+	if edit != nil {
+		edit(&cfg)
+	}
+	p, err := policy.NewPriority(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A trial goes to no priority that is not in use.
+func TestLoop_TriesNoBackupWhilePrimariesServe(t *testing.T) {
+	l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = newPriority(t, nil) })
+	list := specs(3)
+	list[2].Priority = 1
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a0", "a1"} {
+		if err := l.SetStatus(id, poise.Unavailable, epoch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eject(t, l, "a2", epoch)
+	for _, id := range []string{"a0", "a1"} {
+		if err := l.SetStatus(id, poise.Ready, at(20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ms := 30; ms < 2000; ms += 10 {
+		if where := call(t, l, at(ms), success); strings.HasPrefix(where, "a2") {
+			t.Fatalf("a call went to %s", where)
+		}
+	}
+	eject(t, l, "a0", at(2000))
+	tried := false
+	for ms := 2010; ms < 4000 && !tried; ms += 10 {
+		tried = call(t, l, at(ms), success) == "a0 trial"
+	}
+	if !tried {
+		t.Error("a primary was not tried")
+	}
+}
+
+// Whoever set the policy to reject in a panic is not overruled.
+func TestLoop_RefusesWhereThePolicyRejects(t *testing.T) {
+	l := newLoop(t, 0, func(c *dispatch.LoopConfig) {
+		c.Policy = newPriority(t, func(c *policy.TopologyConfig) { c.FailClosed = true })
+	})
+	if err := l.Update(specs(4), epoch); err != nil {
+		t.Fatal(err)
+	}
+	now := epoch
+	for range 4 {
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: now}); err != nil {
+			break
+		}
+		c.End(unreachable, now)
+		now = now.Add(20 * time.Millisecond)
+		advance(t, l, now)
+	}
+	var c dispatch.Call
+	if err := l.Acquire(&c, dispatch.Query{Now: now}); !errors.Is(err, poise.ErrPanicRejected) {
+		t.Errorf("a call in a panic went to %q as %v: %v", c.ID(), c.Choice(), err)
+	}
+}
+
+// A suspect under a keyed policy is convicted by calls that others serve.
+func TestLoop_SendsASuspectsCallsElsewhereFirst(t *testing.T) {
+	ring, err := policy.NewRingHash(policy.RingHashConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLoop(t, 4, func(c *dispatch.LoopConfig) { c.Policy = ring })
+	diverted := 0
+	var ejectedAt time.Time
+	now := epoch
+	for i := range 2000 {
+		now = now.Add(5 * time.Millisecond)
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: now, Key: poise.Uint64Key(uint64(i))}); err != nil {
+			t.Fatal(err)
+		}
+		if c.Choice() == observe.Diverted {
+			diverted++
+			if c.ID() == "a0" {
+				t.Fatal("a suspect's call went to the suspect")
+			}
+		}
+		r := success
+		if c.ID() == "a0" {
+			r = failure
+		}
+		c.End(r, now)
+		advance(t, l, now)
+		m := l.Inspect(now).Members[0]
+		if m.Passive.State != health.Ejected {
+			ejectedAt = time.Time{}
+		} else if ejectedAt.IsZero() {
+			ejectedAt = now
+		} else if now.Sub(ejectedAt) >= 20*time.Millisecond && m.Reason != poise.ExcludedEjected {
+			t.Fatalf("%v after its ejection a0 is %v", now.Sub(ejectedAt), m.Reason)
+		}
+	}
+	in := l.Inspect(now)
+	if diverted == 0 || in.Members[0].Passive.Ejections == 0 {
+		t.Errorf("%d calls went elsewhere, and a0 was ejected %d times", diverted, in.Members[0].Passive.Ejections)
+	}
+	for _, m := range in.Members[1:] {
+		if m.Passive.Ejections != 0 {
+			t.Errorf("%s was ejected", m.ID)
+		}
+	}
+}
+
+// Cases: B84.
+func TestLoop_GoesBackToTheLeastRecentlyTried(t *testing.T) {
+	l := newLoop(t, 3, func(c *dispatch.LoopConfig) { c.Passive.Off = true })
+	var a dispatch.Attempts
+	var c dispatch.Call
+	var order []string
+	for range 7 {
+		if err := l.Acquire(&c, dispatch.Query{Now: epoch, Attempts: &a}); err != nil {
+			t.Fatal(err)
+		}
+		order = append(order, c.ID())
+		if again := c.Choice() == observe.Again; again != (len(order) > 3) {
+			t.Errorf("attempt %d was %v", len(order), c.Choice())
+		}
+		c.End(failure, epoch)
+	}
+	if !slices.Equal(order[:3], order[3:6]) || order[6] != order[0] {
+		t.Errorf("the attempts went to %v", order)
+	}
+	if !slices.Equal(a.IDs(), order[:3]) {
+		t.Errorf("tried were %v", a.IDs())
+	}
+}
+
+// Claim: A failed trial costs no retry.
+//
+// Claim: A call is sent at most Attempts times, trials aside.
+func TestLoop_CountsNoTrialAsAnAttempt(t *testing.T) {
+	l := newLoop(t, 4, func(c *dispatch.LoopConfig) { c.Retry.Attempts = 2 })
+	eject(t, l, "a0", epoch)
+	var a dispatch.Attempts
+	var c dispatch.Call
+	now := epoch
+	for c.Choice() != observe.Trial {
+		now = now.Add(10 * time.Millisecond)
+		advance(t, l, now)
+		a = dispatch.Attempts{}
+		if err := l.Acquire(&c, dispatch.Query{Now: now, Attempts: &a, Repeatable: true}); err != nil {
+			t.Fatal(err)
+		}
+		if c.Choice() != observe.Trial {
+			c.End(success, now)
+		}
+		if now.After(at(5000)) {
+			t.Fatal("there was no trial")
+		}
+	}
+	var reasons []dispatch.StepReason
+	for {
+		c.End(failure, now)
+		step := l.Next(&a, failure, true, now)
+		reasons = append(reasons, step.Reason)
+		if step.Action == dispatch.Stop {
+			break
+		}
+		if err := l.Acquire(&c, dispatch.Query{Now: now, Attempts: &a, Repeatable: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(reasons, []dispatch.StepReason{dispatch.TrialFailed, dispatch.Paid, dispatch.EnoughAttempts}) {
+		t.Errorf("the steps are because %v", reasons)
+	}
+}
+
+func TestLoop_RefusesTheNumberOfAMemberThatIsLeaving(t *testing.T) {
+	l := newLoop(t, 2, nil)
+	var c dispatch.Call
+	if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil || c.ID() != "a0" {
+		t.Fatal(c.ID(), err)
+	}
+	list := specs(2)
+	if err := l.Update(list[1:], epoch); err != nil {
+		t.Fatal(err)
+	}
+	requireField(t, l.Update(list, epoch), "members[0].Incarnation", dispatch.ErrOldIncarnation)
+	c.End(success, epoch)
+	if err := l.Update(list, epoch); err != nil {
+		t.Errorf("after its last call: %v", err)
+	}
+}
+
+// A process that is stopped again and again, while a call is on its way, blames nobody.
+//
+// Cases: B101.
+func TestLoop_BlamesNobodyForManyPauses(t *testing.T) {
+	l := newLoop(t, 4, nil)
+	now := epoch
+	for range 50 {
+		now = now.Add(10 * time.Millisecond)
+		call(t, l, now, success)
+	}
+	var waiting []*dispatch.Call
+	for len(waiting) < 3 {
+		c := new(dispatch.Call)
+		if err := l.Acquire(c, dispatch.Query{Now: now}); err != nil {
+			t.Fatal(err)
+		}
+		if c.ID() == "a0" {
+			waiting = append(waiting, c)
+		} else {
+			c.End(success, now)
+		}
+	}
+	for range 20 {
+		now = now.Add(3 * time.Second)
+		advance(t, l, now)
+		for range 40 {
+			c := new(dispatch.Call)
+			if err := l.Acquire(c, dispatch.Query{Now: now}); err != nil {
+				t.Fatal(err)
+			}
+			if c.ID() != "a0" { // whose calls are on their way
+				c.End(success, now)
+			}
+		}
+	}
+	if m := l.Inspect(now).Members[0]; m.Reason != poise.NotExcluded || m.Passive.Ejections != 0 {
+		t.Errorf("a0 is %v after %d ejections", m.Reason, m.Passive.Ejections)
+	}
+}
+
+// Claim: A publication that fails leaves the last good picker serving, and is tried again.
+func TestLoop_OutlivesATransformThatPanics(t *testing.T) {
+	armed := false
+	l := newLoop(t, 3, func(c *dispatch.LoopConfig) {
+		c.Transforms = []transform.Transform{
+			transform.Func(func(*transform.Draft, time.Time) error { return nil }),
+			transform.Func(func(*transform.Draft, time.Time) error {
+				if armed {
+					panic("armed")
+				}
+				return nil
+			}),
+		}
+	})
+	armed = true
+	if err := l.SetConnected(2, false, at(100)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetStatus("a0", poise.Unavailable, at(100)); !errors.Is(err, dispatch.ErrPolicyPanic) {
+		t.Errorf("the panic is told as %v", err)
+	}
+	armed = false
+	advance(t, l, at(5000))
+	for i, want := range []poise.Reason{poise.NotExcluded, poise.ExcludedNotReady, poise.NotExcluded} {
+		if m := l.Inspect(at(5000)).Members[i]; m.Reason != want {
+			t.Errorf("%s is %v, want %v", m.ID, m.Reason, want)
+		}
+	}
+}
+
+func TestLoop_WakesAfterAChangeOfMembers(t *testing.T) {
+	woken := 0
+	l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Wake = func() { woken++ } })
+	advance(t, l, epoch)
+	woken = 0
+	if err := l.Update(specs(2), at(10)); err != nil || woken == 0 {
+		t.Errorf("%d wakes: %v", woken, err)
+	}
+	if next := advance(t, l, at(10)); next.IsZero() {
+		t.Error("passive health of new members is never asked")
+	}
+	c := new(dispatch.Call)
+	w := dispatch.Waiter{Call: c, Ready: func() {}}
+	var a dispatch.Attempts
+	if err := l.Acquire(c, dispatch.Query{Now: at(10), Attempts: &a}); err != nil {
+		t.Fatal(err)
+	}
+	requireField(t, l.Join(&w, dispatch.Query{Now: at(10), Attempts: &a}, time.Time{}), "Attempts", dispatch.ErrOutOfRange)
+	requireField(t, l.Join(&dispatch.Waiter{Ready: func() {}}, dispatch.Query{}, time.Time{}), "Call", dispatch.ErrMissing)
+	requireField(t, l.Join(&dispatch.Waiter{Call: c}, dispatch.Query{}, time.Time{}), "Ready", dispatch.ErrMissing)
+}
+
+// hookedPolicy is round robin that runs a function after each pick.
+type hookedPolicy struct {
+	policy.RoundRobin
+	hook func(*dispatch.Loop)
+	loop *dispatch.Loop
+}
+
+type hookedPicker struct {
+	poise.Picker
+	of *hookedPolicy
+}
+
+func (p *hookedPolicy) Prepare(v *poise.View) (poise.Picker, error) {
+	picker, err := p.RoundRobin.Prepare(v)
+	return hookedPicker{picker, p}, err
+}
+
+func (p hookedPicker) Pick(q poise.Query) (poise.Selection, error) {
+	selection, err := p.Picker.Pick(q)
+	if hook := p.of.hook; hook != nil && p.of.loop != nil {
+		p.of.hook = nil
+		hook(p.of.loop)
+	}
+	return selection, err
+}
+
+// A call whose member was changed between its pick and its admission goes elsewhere.
+//
+// Claim: A member that drains or was removed admits no call that began after the change returned.
+//
+// Claim: Every refusal leaves no slot held.
+//
+// Cases: B45.
+func TestLoop_PicksAgainWhenItsPickIsGone(t *testing.T) {
+	for name, hook := range map[string]func(*dispatch.Loop) error{
+		"draining":  func(l *dispatch.Loop) error { return l.SetStatus("a0", poise.Draining, epoch) },
+		"removed":   func(l *dispatch.Loop) error { return l.Update(specs(3)[1:], epoch) },
+		"at limit":  func(l *dispatch.Loop) error { return fill(l, "a0") },
+		"ejected":   func(l *dispatch.Loop) error { return ejectNow(l, "a0") },
+		"a new one": func(l *dispatch.Loop) error { return l.Update(append(specs(3)[1:], renewed()), epoch) },
+	} {
+		p := &hookedPolicy{}
+		l := newLoop(t, 0, func(c *dispatch.LoopConfig) { c.Policy = p })
+		list := specs(3)
+		list[0].Limit = 1
+		if err := l.Update(list, epoch); err != nil {
+			t.Fatal(err)
+		}
+		p.loop, p.hook = l, func(l *dispatch.Loop) {
+			if err := hook(l); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		var c dispatch.Call
+		if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err != nil || c.Incarnation() == 1 {
+			t.Errorf("%s: a call went to %s/%d: %v", name, c.ID(), c.Incarnation(), err)
+		}
+		c.End(success, epoch)
+		for _, m := range l.Inspect(epoch).Members {
+			if held := m.InFlight; held != 0 && (name != "at limit" || m.ID != "a0") {
+				t.Errorf("%s: %s holds %d slots", name, m.ID, held)
+			}
+		}
+		if name == "removed" && len(l.Released()) != 1 {
+			t.Errorf("%s: it was not released", name)
+		}
+	}
+}
+
+// renewed is another incarnation of a0.
+func renewed() dispatch.Spec {
+	s := specs(9)[8]
+	s.ID = "a0"
+	return s
+}
+
+// fill takes the one slot of the member, and ejectNow ejects it.
+func fill(l *dispatch.Loop, id string) error {
+	_, err := callOf(l, id)
+	return err
+}
+
+func ejectNow(l *dispatch.Loop, id string) error {
+	c, err := callOf(l, id)
+	if err == nil {
+		c.End(unreachable, epoch)
+	}
+	return err
+}
+
+// callOf returns a call at the member.
+func callOf(l *dispatch.Loop, id string) (*dispatch.Call, error) {
+	for range 10 {
+		c := new(dispatch.Call)
+		if err := l.Acquire(c, dispatch.Query{Now: epoch}); err != nil {
+			return nil, err
+		}
+		if c.ID() == id {
+			return c, nil
+		}
+		c.End(success, epoch)
+	}
+	return nil, errors.New("no call came to " + id)
 }

@@ -20,7 +20,7 @@ type RetryConfig struct {
 	EjectedAttempts int
 	// OverloadedPercent is how many of a hundred calls of the fleet may end "too busy"
 	// or in silence for a call that ended so to be repeated: repeating more of them
-	// would feed the overload. 1 to 100, default 25.
+	// would add to the overload. 1 to 100, default 25.
 	OverloadedPercent int
 	// Pause is how long a repetition of what was sent waits; 0 or more, default 0.
 	// The wait is drawn between half of it and the whole.

@@ -68,7 +68,7 @@ func (c OutlierControllerConfig) withDefaults() (OutlierControllerConfig, error)
 //
 //   - A Sweep ejects the outliers that its detector names, who then are excluded until a Sweep readmits them.
 //   - Runs of failures are judged at every Sweep, rates once in each Interval and over what was counted in it.
-//   - No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+//   - No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //   - No Sweep leaves a member ejected who could serve otherwise while fewer than MinimumHealthy members serve.
 //   - Where fewer may be ejected than are, those whose time is over soonest are readmitted.
 //   - An ejection lasts BaseTime for each ejection not forgotten, up to MaxTime, and at most Jitter more.

@@ -3,53 +3,11 @@
 package health
 
 import (
-	"net/http"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
-
-// FailureKind is where a failure came from.
-//
-// The zero value is MemberFailure.
-type FailureKind uint8
-
-const (
-	// MemberFailure: the member answered, and failed.
-	MemberFailure FailureKind = iota
-	// GatewayFailure: the member answered as a gateway does that reaches nobody.
-	GatewayFailure
-	// LocalFailure: there was no answer, as when dialing or the TLS handshake fails
-	// or the time is over.
-	LocalFailure
-)
-
-// String returns the kind in lower case.
-func (k FailureKind) String() string {
-	switch k {
-	case MemberFailure:
-		return "member failure"
-	case GatewayFailure:
-		return "gateway failure"
-	case LocalFailure:
-		return "local failure"
-	}
-	return "unknown failure"
-}
-
-// FailureKindOf returns the kind of a failure over HTTP: with an error it is a
-// LocalFailure, with status 502, 503 or 504 a GatewayFailure.
-func FailureKindOf(status int, err error) FailureKind {
-	if err != nil {
-		return LocalFailure
-	}
-	switch status {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return GatewayFailure
-	}
-	return MemberFailure
-}
 
 // OutlierSubject is one life of a member as outlier detection sees it. A member that
 // comes back as a new incarnation gets a new one, which has no past.

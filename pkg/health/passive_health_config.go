@@ -65,7 +65,7 @@ type PassiveHealthConfig struct {
 	// MinShare is the least share of an endpoint that returns or is overloaded. Above
 	// 0, up to 1, default 0.1.
 	MinShare float64
-	// MaxRetryAfter bounds what a server may ask for. Positive, up to 100 years,
+	// MaxRetryAfter bounds what an endpoint may ask for. Positive, up to 100 years,
 	// default 5 s.
 	MaxRetryAfter time.Duration
 }

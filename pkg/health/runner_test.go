@@ -315,7 +315,7 @@ func TestRunner_LeavesNoReservation(t *testing.T) {
 			t.Fatalf("RunOnce returns %v", err)
 		}
 		state := s.health.State(time.Now())
-		if state.Running || state.Due != 10*time.Second || state.UnhealthyInARow != 0 {
+		if state.Running || state.Due != 10*time.Second || state.ConsecutiveFailures != 0 {
 			t.Fatalf("RunOnce leaves %+v", state)
 		}
 		if _, err := s.RunOnce(ctx); !errors.Is(err, context.Canceled) || s.health.State(time.Now()) != state {

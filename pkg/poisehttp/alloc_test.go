@@ -22,13 +22,13 @@ type constantBody struct{}
 func (constantBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (constantBody) Close() error             { return nil }
 
-// Cost: a call without a body and a timeout allocates once beside what the endpoint
-// does, and no more often with a context that may end.
+// A call without a body and a timeout allocates once beside what the endpoint does, and
+// not at all if its answer has no body; no more often with a context that may end.
 func TestTransport_AllocatesOncePerCall(t *testing.T) {
 	within, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for name, ctx := range map[string]context.Context{"without an end": context.Background(), "cancellable": within} {
-		for of, body := range map[string]io.ReadCloser{"without a response body": http.NoBody, "with a response body": constantBody{}} {
+		for body, most := range map[io.ReadCloser]float64{http.NoBody: 0, constantBody{}: 1} {
 			resp := &http.Response{StatusCode: 200}
 			b := newTransport(t, poisehttp.Config{Loop: loop(by(new(policy.PowerOfTwoChoices)))}, &constant{resp}, &constant{resp})
 			req := newRequest(t, http.MethodGet, nil).WithContext(ctx)
@@ -41,8 +41,8 @@ func TestTransport_AllocatesOncePerCall(t *testing.T) {
 				_, _ = got.Body.Read(nil)
 				_ = got.Body.Close()
 			})
-			if n != 1 {
-				t.Errorf("%s, %s: %v allocations", name, of, n)
+			if n > most {
+				t.Errorf("%s, a body of %T: %v allocations", name, body, n)
 			}
 		}
 	}

@@ -16,7 +16,8 @@ import (
 // response body. Its slot decides who ends it: of a read, a close, a look of the
 // watchdog and an error that race, the one whose End succeeds.
 type attempt struct {
-	call     *call
+	core     *core
+	request  *http.Request // the caller's
 	slot     dispatch.Call
 	decision *poise.Decision
 	sent     *requestBody   // nil without a body, or with a small one
@@ -34,15 +35,10 @@ type attempt struct {
 	// a read it interrupts is not taken for a failure.
 	closing syncx.Bool
 	// ended is why the watchdog has ended the attempt.
-	ended syncx.Uint32
-	// reading is since which look a read of the body is under way; 0 if none is.
-	reading  syncx.Uint64
-	upgraded bool
-
-	// The watchdog's list.
-	shard      uint8
-	watched    bool
-	prev, next *attempt
+	ended     syncx.Uint32
+	upgraded  bool
+	delivered bool // the caller has its body
+	watch     watched
 
 	// An attempt that ended with an error tells the observer later, when it is
 	// known whether another one follows.
@@ -52,13 +48,9 @@ type attempt struct {
 	end     time.Time // written by whoever ends it
 }
 
-// pauseGrace is how long after a deadline the end of an attempt may be seen: later
-// than that this process was paused, and nobody is to blame.
-const pauseGrace = 100 * time.Millisecond
-
 // send makes the call and returns its response. On an error the attempt has
 // ended, but the observer was not told.
-func (a *attempt) send(timeout time.Duration) (resp *http.Response, err error) {
+func (a *attempt) send(out *http.Request, timeout time.Duration) (resp *http.Response, err error) {
 	sound := false
 	defer func() {
 		if sound && err == nil {
@@ -69,13 +61,13 @@ func (a *attempt) send(timeout time.Duration) (resp *http.Response, err error) {
 			a.result = poise.Result{Outcome: poise.Failure}
 		}
 		resp = nil
-		a.untold = a.release(a.result, time.Now())
+		a.untold = a.release(a.result, a.now())
 	}()
-	resp, err = a.slot.Value().(Endpoint).RoundTrip(a.outgoing(timeout))
+	resp, err = a.slot.Value().(Endpoint).RoundTrip(out)
 	if resp == nil && err == nil {
 		err = errNoResponse
 	}
-	a.header = time.Now()
+	a.header = a.now()
 	a.result, err = a.judge(resp, err, timeout)
 	if err == nil {
 		a.status = resp.StatusCode
@@ -88,44 +80,11 @@ func (a *attempt) send(timeout time.Duration) (resp *http.Response, err error) {
 // http.RoundTripper.
 var errNoResponse = errors.New("poisehttp: endpoint returned neither response nor error")
 
-// outgoing returns what is sent: the caller's request itself where nothing has to
-// differ, else a copy with the attempt's context and body.
-func (a *attempt) outgoing(timeout time.Duration) *http.Request {
-	c := a.call
-	if c.body == nil && c.small == nil && timeout <= 0 && a.early == nil {
-		return c.request
-	}
-	ctx := c.request.Context()
-	if a.early != nil {
-		ctx = a.early
-	}
-	if timeout > 0 {
-		ctx, a.cancel = context.WithCancel(ctx)
-		a.timer = time.AfterFunc(timeout, a.cancel)
-	}
-	out := c.request.WithContext(ctx)
-	switch {
-	case c.small != nil:
-		small := c.small
-		out.Body = newSmallBody(small)
-		out.GetBody = func() (io.ReadCloser, error) { return newSmallBody(small), nil }
-	case c.body != nil:
-		a.sent = &requestBody{source: c.body, length: c.request.ContentLength}
-		c.body = nil
-		if ctx.Done() != nil {
-			a.sent.unwatch = context.AfterFunc(ctx, a.sent.abort)
-		}
-		out.Body = a.sent
-		out.GetBody = nil // whether to replay is decided by the call
-	}
-	return out
-}
-
 // judge returns how the attempt came out, and its error: where several things went
 // wrong, the one that was first to blame.
 func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (poise.Result, error) {
 	timedOut := a.timer != nil && !a.timer.Stop() // the context may be cancelled already
-	req := a.call.request
+	req := a.request
 	unsound := a.sent.failed()
 	switch {
 	case err != nil && gaveUp(req):
@@ -154,41 +113,12 @@ func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (
 	case err != nil:
 		resp = nil
 	}
-	result := a.call.transport.cfg.Classify(resp, err)
-	result.RetryAfter = min(result.RetryAfter, a.call.transport.cfg.Repeat.MaxRetryAfter)
+	result := a.core.cfg.Classify(resp, err)
+	result.RetryAfter = min(result.RetryAfter, a.core.cfg.Repeat.MaxRetryAfter)
 	if result.Err == nil {
 		result.Err = err
 	}
 	return result, err
-}
-
-// gaveUp reports whether the caller waits no longer: by the context, or by the older
-// channel, which http.Client closes when its Timeout is over.
-func gaveUp(req *http.Request) bool {
-	select {
-	case <-req.Context().Done():
-		return true
-	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
-	case <-req.Cancel:
-		return true
-	default:
-		return false
-	}
-}
-
-// leftBy returns the outcome of an attempt whose caller waits no longer at the
-// instant: a deadline is the endpoint's silence, unless this process was paused; any
-// other end is the caller's own.
-func leftBy(req *http.Request, now time.Time) poise.Outcome {
-	ctx := req.Context()
-	deadline, bounded := ctx.Deadline()
-	switch {
-	case !bounded, errors.Is(ctx.Err(), context.Canceled), now.Before(deadline):
-		return poise.Cancelled
-	case now.Sub(deadline) > pauseGrace:
-		return poise.Invalid
-	}
-	return poise.Silent
 }
 
 // drop closes what is left of a call that nobody waits for any more. The request's
@@ -202,47 +132,16 @@ func (a *attempt) drop(resp *http.Response) {
 	}
 }
 
-// deliver hands the response to the caller. From here on the body's end is the
-// attempt's.
-func (a *attempt) deliver(resp *http.Response) *http.Response {
-	t := a.call.transport
-	resp.Request = a.call.request
-	a.body = resp.Body
-	if resp.Body == nil || resp.Body == http.NoBody {
-		resp.Body = http.NoBody
-		a.finish(poise.Result{}, a.header)
-		return resp
-	}
-	a.upgraded = resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body)
-	if a.upgraded {
-		resp.Body = upgradedBody{a}
-	} else {
-		resp.Body = responseBody{a}
-	}
-	if t.watchdog.cutAfter > 0 || !a.upgraded && (t.watchdog.stalled > 0 || mayLeave(a.call.request)) {
-		a.watched = true
-		t.watchdog.add(a)
-	}
-	return resp
-}
-
-// mayLeave reports whether the caller may say that it waits no longer: then it may
-// never come back to the body.
-func mayLeave(req *http.Request) bool {
-	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
-	return req.Context().Done() != nil || req.Cancel != nil
-}
-
 // endBy ends the attempt for the watchdog, on a goroutine that nobody else has a hand
 // on, so a panic of the observer ends here.
 func (a *attempt) endBy(v verdict) {
 	defer func() { _ = recover() }()
 	if v == abandoned {
-		a.finish(poise.Result{Outcome: poise.Cancelled, Err: context.Cause(a.call.request.Context())}, time.Now())
+		a.finish(poise.Result{Outcome: poise.Cancelled, Err: context.Cause(a.request.Context())}, a.now())
 		return
 	}
 	a.ended.CompareAndSwap(uint32(goesOn), uint32(v))
-	a.finish(a.endedAs(), time.Now())
+	a.finish(a.endedAs(), a.now())
 	closeQuietly(a.body)
 }
 
@@ -270,7 +169,7 @@ func (a *attempt) why(err error) error {
 
 // bodyEnded ends the attempt after a read of the body failed or met its end.
 func (a *attempt) bodyEnded(err error) error {
-	now := time.Now()
+	now := a.now()
 	err = a.why(err)
 	switch {
 	case err == io.EOF:
@@ -279,8 +178,8 @@ func (a *attempt) bodyEnded(err error) error {
 		// Close ends it.
 	case a.ended.Load() != 0:
 		// The watchdog ends it.
-	case gaveUp(a.call.request):
-		a.finish(poise.Result{Outcome: leftBy(a.call.request, now), Err: err}, now)
+	case gaveUp(a.request):
+		a.finish(poise.Result{Outcome: leftBy(a.request, now), Err: err}, now)
 	case a.sent.failed() != nil:
 		a.finish(poise.Result{Outcome: poise.Invalid, Err: err}, now)
 	default:
@@ -290,7 +189,7 @@ func (a *attempt) bodyEnded(err error) error {
 }
 
 // closed ends the attempt after the caller has closed the body.
-func (a *attempt) closed() { a.finish(poise.Result{}, time.Now()) }
+func (a *attempt) closed() { a.finish(poise.Result{}, a.now()) }
 
 // finish ends the attempt, if nothing else has, frees what it held and tells the
 // observer.
@@ -306,22 +205,34 @@ func (a *attempt) release(late poise.Result, now time.Time) bool {
 	if !a.slot.End(late, now) {
 		return false
 	}
-	if a.watched {
-		a.call.transport.watchdog.remove(a)
+	if a.status != 0 {
+		a.late = late
+	}
+	a.free(now)
+	return true
+}
+
+// free ends what the attempt has beside its slot.
+func (a *attempt) free(now time.Time) {
+	if a.watch.by != nil {
+		a.core.watchdog.remove(&a.watch)
 	}
 	a.end = now
 	if a.header.IsZero() {
 		a.header = now
-	}
-	if a.status != 0 {
-		a.late = late
 	}
 	a.sent.release()
 	if a.cancel != nil {
 		a.timer.Stop()
 		a.cancel()
 	}
-	return true
+}
+
+// now is the instant, counted from the admission: half the price of a clock that
+// tells the time of day, too.
+func (a *attempt) now() time.Time {
+	began := a.slot.Began()
+	return began.Add(time.Since(began))
 }
 
 // tellLate tells the observer of an attempt that ended with an error.
@@ -333,13 +244,13 @@ func (a *attempt) tellLate() {
 }
 
 func (a *attempt) tell() {
-	observe := a.call.transport.cfg.Observe
+	observe := a.core.cfg.Observe
 	if observe == nil {
 		return
 	}
 	began := a.slot.Began()
 	observe(Event{
-		Request: a.call.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
+		Request: a.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
 		Began: began, Result: a.result, Late: a.late, Status: a.status, Retried: a.retried,
 		Header: a.header.Sub(began), Total: a.end.Sub(began), Decision: a.decision,
 	})

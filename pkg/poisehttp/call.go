@@ -15,7 +15,7 @@ import (
 
 // call is one RoundTrip: its attempts one after the other.
 type call struct {
-	transport  *Transport
+	core       *core
 	request    *http.Request
 	override   *Override
 	query      dispatch.Query
@@ -33,8 +33,6 @@ type call struct {
 	failed   []Attempted
 	sent     int             // how many of them were sent
 	decision *poise.Decision // of the last pick, if it is wanted
-
-	first attempt // so that a call of one attempt allocates once
 }
 
 // run makes the call.
@@ -50,9 +48,11 @@ func (c *call) run() (*http.Response, error) {
 		return nil, err
 	}
 	for {
+		timeout := c.timeout()
+		out := c.outgoing(c.next, timeout)
 		c.last, c.next = c.next, nil
 		var err error
-		c.pending, err = c.last.send(c.timeout())
+		c.pending, err = c.last.send(out, timeout)
 		if err == nil && !c.asksForAnother() {
 			return c.deliver()
 		}
@@ -61,16 +61,17 @@ func (c *call) run() (*http.Response, error) {
 		}
 		c.last.retried = true
 		c.leave()
+		c.last.recycle()
 	}
 }
 
 // begin checks the request, and asks what there is to know of it.
 func (c *call) begin() (err error) {
-	req, cfg := c.request, &c.transport.cfg
+	req, cfg := c.request, &c.core.cfg
 	if err := checkRequest(req); err != nil {
 		return err
 	}
-	if err := c.transport.hosts.check(req); err != nil {
+	if err := c.core.hosts.check(req); err != nil {
 		return err
 	}
 	ctx := req.Context()
@@ -106,22 +107,52 @@ func (c *call) timeout() time.Duration {
 	if c.override.AttemptTimeout != 0 {
 		return c.override.AttemptTimeout
 	}
-	return c.transport.cfg.AttemptTimeout
+	return c.core.cfg.AttemptTimeout
+}
+
+// outgoing returns what is sent: the caller's request itself where nothing has to
+// differ, else a copy with the attempt's context and body.
+func (c *call) outgoing(a *attempt, timeout time.Duration) *http.Request {
+	if c.body == nil && c.small == nil && timeout <= 0 && a.early == nil {
+		return c.request
+	}
+	ctx := c.request.Context()
+	if a.early != nil {
+		ctx = a.early
+	}
+	if timeout > 0 {
+		ctx, a.cancel = context.WithCancel(ctx)
+		a.timer = time.AfterFunc(timeout, a.cancel)
+	}
+	out := c.request.WithContext(ctx)
+	switch {
+	case c.small != nil:
+		small := c.small
+		out.Body = newSmallBody(small)
+		out.GetBody = func() (io.ReadCloser, error) { return newSmallBody(small), nil }
+	case c.body != nil:
+		a.sent = &requestBody{source: c.body, length: c.request.ContentLength}
+		c.body = nil
+		if ctx.Done() != nil {
+			a.sent.unwatch = context.AfterFunc(ctx, a.sent.abort)
+		}
+		out.Body = a.sent
+		out.GetBody = nil // whether to replay is decided by the call
+	}
+	return out
 }
 
 // acquire finds an endpoint for another attempt.
 func (c *call) acquire() error {
-	a := &c.first
-	if c.last != nil {
-		a = new(attempt)
-	}
-	a.call = c
+	a := c.core.attempts.Get().(*attempt)
+	a.core, a.request = c.core, c.request
 	if c.explain {
 		a.decision = new(poise.Decision)
 		c.decision, c.query.Why = a.decision, a.decision
 	}
 	ctx := c.request.Context()
-	if err := c.transport.balancer.Acquire(ctx, c.query, &a.slot); err != nil {
+	if err := c.core.balancer.Acquire(ctx, c.query, &a.slot); err != nil {
+		a.recycle()
 		return err
 	}
 	c.next = a
@@ -131,21 +162,22 @@ func (c *call) acquire() error {
 	return nil
 }
 
-// asksForAnother reports whether the answer that is pending asks to try elsewhere. It
-// tells the loop that the answer has begun.
+// asksForAnother reports whether the answer that is pending asks to try elsewhere.
 func (c *call) asksForAnother() bool {
-	c.last.slot.Answered(c.last.result, c.last.header)
-	return c.pending.StatusCode >= 400 && slices.Contains(c.transport.cfg.Repeat.Statuses, c.pending.StatusCode)
+	return c.pending.StatusCode >= 400 && slices.Contains(c.core.cfg.Repeat.Statuses, c.pending.StatusCode)
 }
 
 // again finds an endpoint and a body for another attempt. It reports whether there is
 // to be one.
 func (c *call) again(err error) bool {
 	c.note(err)
+	if err == nil {
+		c.last.slot.Answered(c.last.result, c.last.header)
+	}
 	if c.override.Attempts > 0 && c.sent >= c.override.Attempts || gaveUp(c.request) || !c.replayable() {
 		return false
 	}
-	step := c.transport.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.header)
+	step := c.core.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.header)
 	return step.Action == dispatch.Repeat && c.replay() && c.pause(step.Wait) && c.acquire() == nil
 }
 
@@ -261,7 +293,7 @@ func (c *call) settle() {
 	}
 	if c.next != nil {
 		c.next.result = poise.Result{Outcome: poise.Cancelled}
-		c.next.slot.End(c.next.result, time.Now())
+		c.next.slot.End(c.next.result, c.next.now())
 	}
 	c.leave()
 }
@@ -269,6 +301,26 @@ func (c *call) settle() {
 // fail wraps the error of the call.
 func (c *call) fail(err error) error {
 	return &CallError{Attempts: c.failed, Err: err, Decision: c.decision}
+}
+
+// recycle gives the call back when all has ended well, for another one to use.
+func (c *call) recycle() {
+	shared, last := c.core, c.last
+	*c = call{}
+	shared.calls.Put(c)
+	if last != nil {
+		last.recycle()
+	}
+}
+
+// recycle gives the attempt back when it has ended, unless its body is the caller's.
+func (a *attempt) recycle() {
+	if a.delivered {
+		return
+	}
+	shared := a.core
+	*a = attempt{}
+	shared.attempts.Put(a)
 }
 
 // mostDiscarded is how much of a response that nobody wants is read, so that its

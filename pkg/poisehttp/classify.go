@@ -57,14 +57,6 @@ func classifyError(err error) poise.Outcome {
 	return poise.Failure
 }
 
-func isTimeout(err error) bool {
-	timeout, is := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
-	return is && timeout.Timeout()
-}
-
 // isMismatch reports whether what the caller wants and what the backend is do not fit
 // together: the scheme, or the name and trust of a certificate, on either side.
 // A certificate that has expired is the backend's affair.
@@ -85,11 +77,6 @@ func isMismatch(err error) bool {
 // alertsOfMismatch are the alerts of RFC 8446, section 6, about certificates (42 to
 // 49), and unrecognized_name, certificate_required and no_application_protocol.
 const alertsOfMismatch = ",42,43,44,45,46,48,49,112,116,120,"
-
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}
 
 // retryAfter is how long a response asks to be left alone, RFC 9110, section 10.2.3;
 // 0 if it does not say. A date is measured from that of the response.

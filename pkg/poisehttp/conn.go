@@ -3,7 +3,9 @@ package poisehttp
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
+	"net/http"
 
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
@@ -105,4 +107,13 @@ func (s *sentBytes) kept() bool {
 func (s *sentBytes) wrongScheme() bool {
 	mark := s.last.Load()
 	return mark != nil && mark.counter != nil && mark.counter.alert.Load()
+}
+
+// closeWrite ends one direction of a connection. A tunnel needs it of every
+// wrapper between its two ends.
+func closeWrite(conn any) error {
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return fmt.Errorf("poisehttp: CloseWrite: %w", http.ErrNotSupported)
 }

@@ -163,3 +163,36 @@ func refuse(field string, value any, err error) error {
 }
 
 func outOfRange(field string, value any) error { return refuse(field, value, ErrOutOfRange) }
+
+// notSentError is an error before any byte was sent. It matches ErrNotSent and
+// unwraps to the cause.
+type notSentError struct {
+	cause error
+	stale bool // it went to a connection that was kept, and had been closed
+}
+
+func (e *notSentError) Error() string        { return e.cause.Error() }
+func (e *notSentError) Unwrap() error        { return e.cause }
+func (e *notSentError) Is(target error) bool { return target == ErrNotSent }
+
+// isStale reports whether a request was not sent because a kept connection turned out
+// to be closed, which says nothing about whether another one could be made.
+func isStale(err error) bool {
+	unsent, ok := errors.AsType[*notSentError](err)
+	return ok && unsent.stale
+}
+
+// is reports whether an error of the type is in the chain.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// isTimeout reports whether an error says that it is a timeout, as net.Error has it.
+func isTimeout(err error) bool {
+	timeout, is := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err)
+	return is && timeout.Timeout()
+}

@@ -3,7 +3,6 @@ package poisehttp
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -144,24 +143,6 @@ var errNotMade = &poise.FieldError{Field: "Address", Value: "", Err: ErrMissing}
 
 // errAnsweredTLS is the error of a plain request to an endpoint that speaks TLS.
 var errAnsweredTLS = fmt.Errorf("%w, the other way about", http.ErrSchemeMismatch)
-
-// notSentError is an error before any byte was sent. It matches ErrNotSent and
-// unwraps to the cause.
-type notSentError struct {
-	cause error
-	stale bool // it went to a connection that was kept, and had been closed
-}
-
-func (e *notSentError) Error() string        { return e.cause.Error() }
-func (e *notSentError) Unwrap() error        { return e.cause }
-func (e *notSentError) Is(target error) bool { return target == ErrNotSent }
-
-// isStale reports whether a request was not sent because a kept connection turned out
-// to be closed, which says nothing about whether another one could be made.
-func isStale(err error) bool {
-	unsent, ok := errors.AsType[*notSentError](err)
-	return ok && unsent.stale
-}
 
 // Close closes the idle connections.
 func (e *HTTPEndpoint) Close() error {

@@ -318,3 +318,42 @@ func TestNewHTTPProbe_RefusesWhatCannotWork(t *testing.T) {
 	}
 	newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: good, Body: strings.Repeat("x", 5000), Expect: []poisehttp.StatusRange{{100, 599}}})
 }
+
+// Claim: Without a Transport of the user a Probe reads at most about MaxHeader bytes of headers.
+//
+// Cases: B107.
+func TestHTTPProbe_ReadsABoundedHeader(t *testing.T) {
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for i := range 1000 {
+			w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 200))
+		}
+	}))
+	defer site.Close()
+	for _, row := range []struct {
+		most  int
+		sound bool
+	}{{0, false}, {1000, false}, {1 << 20, true}} {
+		err := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: site.URL, MaxHeader: row.most}).Probe(t.Context())
+		if (err == nil) != row.sound {
+			t.Errorf("MaxHeader %d: %v", row.most, err)
+		}
+	}
+}
+
+func TestHTTPProbe_ConnectsWhereItIsTold(t *testing.T) {
+	hosts := make(chan string, 1)
+	site := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host }))
+	defer site.Close()
+	p := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: "http://service.example/", Address: site.Listener.Addr().String()})
+	if err := p.Probe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if host := <-hosts; host != "service.example" {
+		t.Errorf("it asked for %s", host)
+	}
+	for _, cfg := range []poisehttp.HTTPProbeConfig{{URL: "http://a/", Address: "a"}, {URL: "http://a/", MaxHeader: -1}} {
+		if _, err := poisehttp.NewHTTPProbe(cfg); err == nil {
+			t.Errorf("%+v is taken", cfg)
+		}
+	}
+}

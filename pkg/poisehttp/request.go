@@ -26,24 +26,32 @@ func checkRequest(req *http.Request) error {
 		return malformed("URL", withheld)
 	case req.Body == nil && req.ContentLength != 0:
 		return malformed("ContentLength", req.ContentLength)
-	case !isEncodable(req.URL.Host), req.Host != "" && !isEncodable(req.Host):
+	case !isEncodable(req.URL.Host), req.Host != req.URL.Host && !isEncodable(req.Host):
 		return malformed("Host", withheld)
 	}
-	for name := range req.Trailer {
+	for name := range req.Trailer { // often nil
 		switch textproto.CanonicalMIMEHeaderKey(name) {
 		case "Transfer-Encoding", "Trailer", "Content-Length":
 			return malformed("Trailer", name)
 		}
 	}
-	for _, header := range []http.Header{req.Header, req.Trailer} {
-		for name, values := range header {
-			if !isToken(name) {
-				return malformed("Header", name)
-			}
-			for _, value := range values {
-				if !isFieldValue(value) {
-					return malformed("Header["+textproto.CanonicalMIMEHeaderKey(name)+"]", withheld)
-				}
+	if err := checkHeader(req.Header); err != nil || len(req.Trailer) == 0 {
+		return err
+	}
+	return checkHeader(req.Trailer)
+}
+
+func checkHeader(header http.Header) error {
+	if len(header) == 0 {
+		return nil
+	}
+	for name, values := range header {
+		if !isToken(name) {
+			return malformed("Header", name)
+		}
+		for _, value := range values {
+			if !isFieldValue(value) {
+				return malformed("Header["+textproto.CanonicalMIMEHeaderKey(name)+"]", withheld)
 			}
 		}
 	}

@@ -1,10 +1,40 @@
 package poisehttp
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 )
+
+// deliver hands the response to the caller. From here on the body's end is the
+// attempt's.
+func (a *attempt) deliver(resp *http.Response) *http.Response {
+	resp.Request = a.request
+	a.body = resp.Body
+	if resp.Body == nil || resp.Body == http.NoBody {
+		resp.Body = http.NoBody
+		if a.slot.Complete(a.result, a.header) {
+			a.free(a.header)
+			a.tell()
+		}
+		return resp
+	}
+	a.slot.Answered(a.result, a.header)
+	a.upgraded = resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body)
+	a.delivered = true
+	if a.upgraded {
+		resp.Body = upgradedBody{a}
+	} else {
+		resp.Body = responseBody{a}
+	}
+	if w := &a.core.watchdog; w.cutAfter > 0 || !a.upgraded && (w.stalled > 0 || mayLeave(a.request)) {
+		a.watch.by, a.watch.incarnation, a.watch.began = a, a.slot.Incarnation(), a.slot.Began()
+		if !a.upgraded {
+			a.watch.request = a.request
+		}
+		w.add(&a.watch)
+	}
+	return resp
+}
 
 // responseBody gives the attempt's slot back at the end of the body: when a read
 // ends it, or when it is closed.
@@ -12,9 +42,9 @@ type responseBody struct{ *attempt }
 
 // Read reads the response; its end ends the attempt.
 func (r responseBody) Read(p []byte) (int, error) {
-	r.reading.Store(r.call.transport.watchdog.now())
+	r.watch.reading.Store(r.core.watchdog.now())
 	n, err := r.body.Read(p)
-	r.reading.Store(0)
+	r.watch.reading.Store(0)
 	if err != nil {
 		err = r.bodyEnded(err)
 	}
@@ -57,13 +87,4 @@ func (u upgradedBody) Close() error {
 func isWriter(body io.Reader) bool {
 	_, ok := body.(io.Writer)
 	return ok
-}
-
-// closeWrite ends one direction of a connection. A tunnel needs it of every
-// wrapper between its two ends.
-func closeWrite(conn any) error {
-	if half, ok := conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return fmt.Errorf("poisehttp: CloseWrite: %w", http.ErrNotSupported)
 }

@@ -30,18 +30,14 @@ import (
 //
 // # Cost
 //
-// A call without a body and a timeout allocates once beside what the endpoint does.
+// A call without a body and a timeout allocates once beside what the endpoint does, and
+// not at all if its answer has no body.
 //
 // # Concurrency
 //
 // A Transport is safe for concurrent use. RoundTrip takes no lock that all calls
 // share.
-type Transport struct {
-	cfg      Config
-	hosts    hosts
-	balancer *dispatch.Balancer[Endpoint]
-	watchdog watchdog
-}
+type Transport struct{ core core }
 
 var _ http.RoundTripper = (*Transport)(nil)
 
@@ -51,12 +47,15 @@ func New(cfg Config) (*Transport, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Transport{cfg: cfg}
-	if t.hosts, err = newHosts(cfg.Hosts); err != nil {
+	t := new(Transport)
+	t.core.cfg = cfg
+	t.core.calls.New = func() any { return new(call) }
+	t.core.attempts.New = func() any { return new(attempt) }
+	if t.core.hosts, err = newHosts(cfg.Hosts); err != nil {
 		return nil, err
 	}
-	t.watchdog.begin(cfg.BodyIdleTimeout, cfg.CutAfter, t.serving)
-	t.balancer, err = dispatch.New(dispatch.Config[Endpoint]{
+	t.core.watchdog.begin(cfg.BodyIdleTimeout, cfg.CutAfter, t.serving)
+	t.core.balancer, err = dispatch.New(dispatch.Config[Endpoint]{
 		Loop: cfg.Loop, Members: cfg.Members, Source: cfg.Source, Probes: cfg.Probes, MaxWait: cfg.MaxWait,
 		Close: func(e Endpoint) error { return e.Close() },
 	})
@@ -71,42 +70,44 @@ func New(cfg Config) (*Transport, error) {
 // the caller's context ended the call it unwraps to context.Cause. The older
 // Request.Cancel is watched until the header arrives.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := &call{transport: t, request: req}
 	if req == nil {
-		return nil, c.fail(refuse("Request", nil, ErrBadRequest))
+		return nil, &CallError{Err: refuse("Request", nil, ErrBadRequest)}
 	}
+	c := t.core.calls.Get().(*call)
+	c.core, c.request = &t.core, req
 	resp, err := c.run()
 	if err != nil {
-		return nil, c.fail(err)
+		err = c.fail(err)
 	}
-	return resp, nil
+	c.recycle()
+	return resp, err
 }
 
 // Update makes the members those of the list, all or nothing, as of
 // [dispatch.Balancer.Update].
-func (t *Transport) Update(members []Member) error { return t.balancer.Update(members) }
+func (t *Transport) Update(members []Member) error { return t.core.balancer.Update(members) }
 
 // SetStatus is the operator's word on one endpoint, as of
 // [dispatch.Balancer.SetStatus].
 func (t *Transport) SetStatus(id string, status poise.Status) error {
-	return t.balancer.SetStatus(id, status)
+	return t.core.balancer.SetStatus(id, status)
 }
 
 // Endpoints returns the state of every endpoint, in the order of the list.
-func (t *Transport) Endpoints() []EndpointState { return t.balancer.Endpoints() }
+func (t *Transport) Endpoints() []EndpointState { return t.core.balancer.Endpoints() }
 
 // PublishError returns why the last publication failed, or nil. The last good picker
 // serves meanwhile, and publication is tried again.
-func (t *Transport) PublishError() error { return t.balancer.PublishError() }
+func (t *Transport) PublishError() error { return t.core.balancer.PublishError() }
 
 // WaitReady waits until a call could be given an endpoint, and returns the context's
 // error if it ends before.
-func (t *Transport) WaitReady(ctx context.Context) error { return t.balancer.WaitReady(ctx) }
+func (t *Transport) WaitReady(ctx context.Context) error { return t.core.balancer.WaitReady(ctx) }
 
 // CloseIdleConnections closes the idle connections of every endpoint that has
 // such a method.
 func (t *Transport) CloseIdleConnections() {
-	for _, state := range t.balancer.Endpoints() {
+	for _, state := range t.core.balancer.Endpoints() {
 		if c, ok := state.Endpoint.(interface{ CloseIdleConnections() }); ok {
 			c.CloseIdleConnections()
 		}
@@ -115,12 +116,12 @@ func (t *Transport) CloseIdleConnections() {
 
 // Close refuses new calls, lets those in flight go on, and closes each endpoint
 // when its last call has ended. A second Close does nothing more.
-func (t *Transport) Close() error { return t.balancer.Close() }
+func (t *Transport) Close() error { return t.core.balancer.Close() }
 
 // serving returns the incarnations that are in the list and do not drain.
 func (t *Transport) serving() map[uint64]bool {
 	serving := map[uint64]bool{}
-	for _, state := range t.balancer.Endpoints() {
+	for _, state := range t.core.balancer.Endpoints() {
 		if state.Admission == dispatch.Open {
 			serving[state.Incarnation] = true
 		}

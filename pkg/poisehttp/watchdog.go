@@ -1,6 +1,7 @@
 package poisehttp
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -39,7 +40,21 @@ const (
 // watchShard is a part of the attempts, as a list.
 type watchShard struct {
 	mu   syncx.Mutex
-	head *attempt // guarded by mu, as are next and prev of its attempts
+	head *watched // guarded by mu, as are next and prev of those in the list
+}
+
+// watched is an attempt as the watchdog sees it. The fields but reading and the list's
+// are written before add.
+type watched struct {
+	by          interface{ endBy(verdict) } // the attempt; nil if it is not watched
+	incarnation uint64                      // of its endpoint
+	began       time.Time
+	request     *http.Request // whose caller may leave; nil if that does not matter
+
+	// reading is since which look a read of the body is under way; 0 if none is.
+	reading    syncx.Uint64
+	shard      uint8
+	prev, next *watched
 }
 
 // begin sets the watchdog up.
@@ -57,8 +72,8 @@ func (w *watchdog) begin(idle, cutAfter time.Duration, serving func() map[uint64
 func (w *watchdog) now() uint64 { return w.looks.Load() }
 
 // add begins to watch the attempt.
-func (w *watchdog) add(a *attempt) {
-	a.shard = uint8(uint64(a.slot.Began().UnixNano()) >> 7 % watchShards)
+func (w *watchdog) add(a *watched) {
+	a.shard = uint8(uint64(a.began.UnixNano()) >> 7 % watchShards)
 	s := &w.shards[a.shard]
 	s.mu.Lock()
 	a.next = s.head
@@ -79,7 +94,7 @@ func (w *watchdog) arm() {
 }
 
 // remove ends the watch of an attempt.
-func (w *watchdog) remove(a *attempt) {
+func (w *watchdog) remove(a *watched) {
 	s := &w.shards[a.shard]
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +130,7 @@ func (w *watchdog) look() {
 		s.mu.Lock()
 		for a := s.head; a != nil; a = a.next {
 			if v := w.judge(a, looks, overdue); v != goesOn {
-				ends = append(ends, func() { a.endBy(v) })
+				ends = append(ends, func() { a.by.endBy(v) })
 			}
 		}
 		s.mu.Unlock()
@@ -130,14 +145,14 @@ func (w *watchdog) look() {
 }
 
 // judge returns what is to be done with an attempt.
-func (w *watchdog) judge(a *attempt, looks uint64, overdue map[uint64]bool) verdict {
+func (w *watchdog) judge(a *watched, looks uint64, overdue map[uint64]bool) verdict {
 	since := a.reading.Load()
 	switch {
-	case overdue[a.slot.Incarnation()]:
+	case overdue[a.incarnation]:
 		return cut
 	case w.stalled > 0 && since != 0 && looks-since > w.stalled:
 		return stalls
-	case !a.upgraded && gaveUp(a.call.request):
+	case a.request != nil && gaveUp(a.request):
 		return abandoned
 	}
 	return goesOn
@@ -155,7 +170,7 @@ func (w *watchdog) overdue(now time.Time) map[uint64]bool {
 		s := &w.shards[i]
 		s.mu.Lock()
 		for a := s.head; a != nil; a = a.next {
-			n := a.slot.Incarnation()
+			n := a.incarnation
 			if serving[n] {
 				continue
 			}

@@ -55,9 +55,9 @@ func requireNotReserved(t testing.TB, h *health.ActiveHealth, now time.Time, wan
 func requireState(t testing.TB, h *health.ActiveHealth, now time.Time, condition health.Condition, healthy, unhealthy int) {
 	t.Helper()
 	s := h.State(now)
-	if s.Condition != condition || s.HealthyInARow != healthy || s.UnhealthyInARow != unhealthy {
+	if s.Condition != condition || s.ConsecutiveSuccesses != healthy || s.ConsecutiveFailures != unhealthy {
 		t.Fatalf("it is %v after %d good and %d bad in a row, want %v after %d and %d",
-			s.Condition, s.HealthyInARow, s.UnhealthyInARow, condition, healthy, unhealthy)
+			s.Condition, s.ConsecutiveSuccesses, s.ConsecutiveFailures, condition, healthy, unhealthy)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestActiveHealth_AnOldReservationHasNoEffect(t *testing.T) {
 			if h.State(now) != before {
 				t.Fatal("the late cancellation changes something")
 			}
-			if s, counts := h.Complete(newer, true, now); !counts || s.HealthyInARow != before.HealthyInARow+1 {
+			if s, counts := h.Complete(newer, true, now); !counts || s.ConsecutiveSuccesses != before.ConsecutiveSuccesses+1 {
 				t.Fatalf("the newer probe counts: %t, and leaves %+v", counts, s)
 			}
 		})

@@ -151,9 +151,9 @@ type ActiveState struct {
 	Condition Condition
 	// Excluded is why the candidate may not be chosen, or NotExcluded.
 	Excluded poise.Reason
-	// HealthyInARow and UnhealthyInARow are how many of the last probes agree,
+	// ConsecutiveSuccesses and ConsecutiveFailures are how many of the last probes agree,
 	// counted from the last Force.
-	HealthyInARow, UnhealthyInARow int
+	ConsecutiveSuccesses, ConsecutiveFailures int
 	// Running means a reservation is outstanding.
 	Running bool
 	// Due is what Due answers.
@@ -349,7 +349,7 @@ func (h *ActiveHealth) wait() time.Duration {
 func (h *ActiveHealth) state(now time.Time) ActiveState {
 	return ActiveState{
 		Condition: h.condition, Excluded: h.excluded(),
-		HealthyInARow: h.healthy, UnhealthyInARow: h.unhealthy,
+		ConsecutiveSuccesses: h.healthy, ConsecutiveFailures: h.unhealthy,
 		Running: h.running && !h.lost(now), Due: h.due(now),
 	}
 }
