@@ -5,6 +5,12 @@ package health
 import "time"
 
 // CircuitEvent is one transition of a Circuit.
+//
+// # Contract
+//
+//   - The Observer gets the event of every transition once and in order, under no lock.
+//   - The Observer may use the circuit; an event that it causes arrives after it has returned.
+//   - A panic of the Observer reaches the caller, loses no other event and leaves no permit out.
 type CircuitEvent struct {
 	From, To CircuitMode
 	// Epoch is the number of the epoch that began.

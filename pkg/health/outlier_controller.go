@@ -74,8 +74,6 @@ func (c OutlierControllerConfig) withDefaults() (OutlierControllerConfig, error)
 //   - An ejection lasts BaseTime for each ejection not forgotten, up to MaxTime, and at most Jitter more.
 //   - One ejection is forgotten for each judgement of the rates since the last of which the member was not ejected.
 //   - The first Sweep after the time of an ejection readmits, and no Sweep before, but to keep the limits.
-//   - A Sweep leaves whoever is not among its members as they are.
-//   - A Sweep that is refused changes nothing.
 //   - A clock that steps back costs at most one more ejection time and one more Interval.
 //
 // # Cost
@@ -168,6 +166,11 @@ func (c *OutlierController) Subject() *OutlierSubject {
 // Sweep readmits the members whose time is over and ejects the outliers, at the
 // instant now. The members are all of the group. The chance draws the jitter; nil
 // draws from the runtime.
+//
+// # Contract
+//
+//   - A Sweep that is refused changes nothing.
+//   - A Sweep leaves whoever is not among its members as they are.
 func (c *OutlierController) Sweep(now time.Time, members []OutlierMember, chance *poise.Generator) (OutlierSweep, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
