@@ -67,11 +67,11 @@ type Circuit struct {
 	wait   time.Duration // how long it stays so, if it is open
 	// trials are the permits that are out, and successes the trials that
 	// succeeded: none unless half-open.
-	trials    []*ticket
-	successes int
-	free      *ticket
-	events    []CircuitEvent // not yet taken for delivery
-	telling   bool           // somebody is delivering
+	trials     []*ticket
+	successes  int
+	free       *ticket
+	events     []CircuitEvent // not yet taken for delivery
+	delivering bool           // somebody is delivering
 }
 
 // NewCircuit returns a closed Circuit, or a [poise.FieldError] of ErrOutOfRange.
@@ -100,24 +100,24 @@ func NewCircuit(cfg CircuitConfig) (*Circuit, error) {
 func (c *Circuit) Acquire(now time.Time) (Permit, error) {
 	c.mu.Lock()
 	p, err := c.acquire(now)
-	untold := c.untold()
+	undelivered := c.undelivered()
 	c.mu.Unlock()
-	if untold {
-		c.tellHolding(p, now)
+	if undelivered {
+		c.deliverHolding(p, now)
 	}
 	return p, err
 }
 
-// tellHolding is tell for a caller who has not got its permit yet: should the
+// deliverHolding is deliver for a caller who has not got its permit yet: should the
 // Observer panic, the permit goes back.
-func (c *Circuit) tellHolding(p Permit, now time.Time) {
+func (c *Circuit) deliverHolding(p Permit, now time.Time) {
 	returned := false
 	defer func() {
 		if !returned {
 			_ = c.End(p, poise.Cancelled, now) // without a permit there is none to end
 		}
 	}()
-	c.tell()
+	c.deliver()
 	returned = true
 }
 
@@ -133,10 +133,10 @@ func (c *Circuit) tellHolding(p Permit, now time.Time) {
 func (c *Circuit) End(p Permit, outcome poise.Outcome, now time.Time) error {
 	c.mu.Lock()
 	err := c.end(p, outcome, now)
-	untold := c.untold()
+	undelivered := c.undelivered()
 	c.mu.Unlock()
-	if untold {
-		c.tell()
+	if undelivered {
+		c.deliver()
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (c *Circuit) ForceOpen(now time.Time) {
 	c.rounds = 0
 	c.begin(Open, CauseForced, now)
 	c.mu.Unlock()
-	c.tell()
+	c.deliver()
 }
 
 // ForceClose closes the circuit at the instant now.
@@ -159,7 +159,7 @@ func (c *Circuit) ForceClose(now time.Time) {
 	c.mu.Lock()
 	c.begin(Closed, CauseForced, now)
 	c.mu.Unlock()
-	c.tell()
+	c.deliver()
 }
 
 // acquire is Acquire. Requires mu.

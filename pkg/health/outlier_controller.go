@@ -159,7 +159,7 @@ func NewOutlierController(cfg OutlierControllerConfig) (*OutlierController, erro
 // Subject returns the subject of a member that has just joined.
 func (c *OutlierController) Subject() *OutlierSubject {
 	s := &OutlierSubject{of: c}
-	s.current.Store(&stretch{of: c})
+	s.current.Store(&period{of: c})
 	return s
 }
 
@@ -244,8 +244,8 @@ func (s *OutlierSubject) left(now time.Time) time.Duration {
 
 // bringBack readmits one subject. Requires mu.
 func (c *OutlierController) bringBack(s *OutlierSubject, index int, early bool, sweep *OutlierSweep) {
-	s.out, s.judged = false, tally{}
-	s.current.Store(&stretch{of: c})
+	s.out, s.judged = false, callCounts{}
+	s.current.Store(&period{of: c})
 	sweep.Changes = append(sweep.Changes, OutlierChange{Index: index, Cause: s.cause, Early: early})
 }
 
@@ -294,7 +294,7 @@ func (c *OutlierController) observe(members []OutlierMember, judged bool) {
 			now := s.current.Load()
 			o.Runs = c.long(now.runs.Load())
 			if judged {
-				count := tally{now.successes.Load(), now.failures.Load()}
+				count := callCounts{now.successes.Load(), now.failures.Load()}
 				o.Successes = count.successes - s.judged.successes
 				o.Failures = count.failures - s.judged.failures
 				s.judged = count
