@@ -208,6 +208,7 @@ func (s *ProbeSchedule) wait(at time.Duration) time.Duration {
 func (s *ProbeSchedule) lose(at time.Duration, now time.Time) {
 	for m := s.running.first(); m != nil && m.key <= at; m = s.running.first() {
 		s.release(m)
+		m.health.Cancel(m.reservation, now) // which it notices by itself unless its clock stepped back
 		m.timedOut = true
 		s.again(m, at, now)
 	}
