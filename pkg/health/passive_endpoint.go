@@ -25,8 +25,6 @@ const (
 	// busyLift how busy it may be in any case, without its share being lowered.
 	busyMargin = 1.5
 	busyLift   = 0.1
-	// failingRun is how many failures in a row begin to lower the share.
-	failingRun = 3
 	// returnGrowth is by how much one success multiplies the share of a returning
 	// endpoint, and returnRate what a second adds.
 	returnGrowth = 1.5
@@ -42,8 +40,10 @@ const (
 	// busyLatencies is how many mean times to the answer a run of "too busy" lasts.
 	busyLatencies = 4
 	// lateLatencies is how many of them a run of failures is old before a success of a
-	// peer is one of a call that began after it.
-	lateLatencies = 2
+	// peer is one of a call that began after it, or at most lateTime and lateAtLeast.
+	lateLatencies = 8
+	lateAtLeast   = 2
+	lateTime      = int64(500 * time.Millisecond)
 	// partialSurely is how many standard deviations peers may do worse than they seem.
 	partialSurely = 1
 	// accusedRun is how many more failures end an accusation that nobody looks into.
@@ -115,6 +115,7 @@ type PassiveEndpoint struct {
 	// The share: what was refused lately, the share of a returning endpoint and when
 	// that was so, and until when the endpoint asked to be left alone.
 	busy        busyRecord
+	waits       bool // health.waiting counts it
 	returnShare float64
 	returnAt    int64
 	restUntil   int64
@@ -243,7 +244,9 @@ func (e *PassiveEndpoint) judge(c *PassiveCall, r poise.Result, now time.Time) (
 	at := e.health.enter(now)
 	defer e.health.mu.Unlock()
 	if c.instead != nil {
-		changed = c.instead.weigh(c, r, at)
+		if r.Outcome != poise.Silent || e.heard() != c.heard {
+			changed = c.instead.weigh(c, r, at)
+		}
 	}
 	if e.removed {
 		return changed
@@ -412,6 +415,7 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.state, e.cause, e.since = Ejected, cause, at
 	e.epoch++
 	e.accused = false
+	e.noteWaits()
 	p.ejected++
 	if cause == EjectedPartial {
 		p.partial++
@@ -467,10 +471,6 @@ func (e *PassiveEndpoint) weighShare(at int64) {
 	if e.state == Returning {
 		share *= e.returned(at)
 	}
-	// One that fails while others serve is asked less at once.
-	if failing := e.run - e.busyRun; failing >= failingRun && e.health.since(e.runMark, e).served >= 1 {
-		share = math.Ldexp(share, failingRun-1-failing)
-	}
 	if at < e.restUntil {
 		share = 0
 	}
@@ -523,7 +523,6 @@ func (e *PassiveEndpoint) serve(at int64) {
 		e.failed += uint64(e.run)
 		p.failed += uint64(e.run)
 		e.setRun(0)
-		e.weighShare(at)
 	}
 	e.add(false, at)
 	if e.state == Returning {
@@ -559,6 +558,23 @@ func (e *PassiveEndpoint) refuse(c *PassiveCall, r poise.Result, at int64) {
 	if r.RetryAfter > 0 && !e.peersAreBusy() {
 		e.restUntil = at + int64(min(r.RetryAfter, p.cfg.MaxRetryAfter))
 	}
+	e.noteWaits()
+	e.weighShare(at)
+}
+
+// noteWaits counts the endpoint among those whose callers wait in vain, or not. Requires
+// mu.
+func (e *PassiveEndpoint) noteWaits() {
+	waits := e.state != Ejected && !e.removed && e.busy.waits()
+	if waits == e.waits {
+		return
+	}
+	e.waits = waits
+	if waits {
+		e.health.waiting++
+	} else {
+		e.health.waiting--
+	}
 }
 
 // fail takes a failure of an endpoint that is not ejected. Requires mu.
@@ -575,7 +591,7 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 	if p.batch.Load() > 0 {
 		p.resize()
 	}
-	if !e.late && at-e.runAt >= lateLatencies*e.meanLatency() {
+	if !e.late && at-e.runAt >= e.lateness() {
 		e.runLate, e.late = p.mark(e), true
 	}
 	if e.failedKeys.add(c.key) {
@@ -585,7 +601,6 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 	if r.Outcome != poise.Failure {
 		e.refuse(c, r, at)
 	}
-	e.weighShare(at)
 	if (r.Outcome == poise.Failure || e.silentRun != silent) && e.sumKeys.add(c.key) {
 		e.add(true, at)
 	}
@@ -701,6 +716,12 @@ func (e *PassiveEndpoint) suspected(run int, at int64) EjectionCause {
 // meanLatency is the longer of its own mean time to the answer and the fleet's.
 func (e *PassiveEndpoint) meanLatency() int64 { return max(e.latency.Load(), e.health.latency) }
 
+// lateness is how old a run is when no call is left that began before it.
+func (e *PassiveEndpoint) lateness() int64 {
+	mean := e.meanLatency()
+	return min(lateLatencies*mean, max(lateAtLeast*mean, lateTime))
+}
+
 // silence is how long it must have been silent. Requires mu.
 func (e *PassiveEndpoint) silence() int64 {
 	cfg := &e.health.cfg
@@ -786,6 +807,7 @@ func (e *PassiveEndpoint) look(at, elapsed int64) (changed bool) {
 		}
 	}
 	e.busy.advance(at, e.answered.Load())
+	e.noteWaits()
 	if e.missing.Load() != 0 || e.state == Returning {
 		e.weighShare(at)
 	}

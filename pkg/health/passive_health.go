@@ -96,6 +96,7 @@ type PassiveHealth struct {
 	queue      trialQueue // of those whose trials cost a call
 	free       trialQueue // of those that nothing can be sent to
 	running    int        // trials
+	waiting    int        // endpoints that are not ejected and whose callers wait in vain
 	list       ejectedList
 	ejected    int // how many
 	partial    int // ejected for EjectedPartial
@@ -209,6 +210,7 @@ func (p *PassiveHealth) Remove(e *PassiveEndpoint, now time.Time) {
 		p.leave(e)
 	}
 	e.state, e.cause, e.removed, e.accused = Serving, NotEjected, true, false
+	e.noteWaits()
 	last := len(p.endpoints) - 1
 	p.endpoints[e.index] = p.endpoints[last]
 	p.endpoints[e.index].index = e.index
@@ -341,14 +343,15 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 	return e, e != nil
 }
 
-// OverloadedShare is the part of recent calls that were refused for want of capacity, or
-// eight times the part that ended in silence, the first few aside, if that is more: retries
-// after Overloaded and Silent stop while it is over a quarter. Calls to ejected endpoints do not count.
+// OverloadedShare is the part of recent calls that were refused for want of capacity; or,
+// while callers of most endpoints wait in vain, a multiple of the part that ended in
+// silence, if that is more: retries after Overloaded and Silent stop while it is over a
+// quarter. Calls to ejected endpoints do not count.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	p.busy.advance(at, p.served.Load())
-	return p.busy.pressure()
+	return p.busy.pressure(2*p.waiting > len(p.endpoints)-p.ejected)
 }
 
 // Advance does what is due at the instant: silence, shares, trials that do not end. It
