@@ -87,7 +87,7 @@ func defaultTo[T comparable](value, otherwise T) T {
 }
 
 // ActiveHealth says from the results of probes whether a candidate is healthy, and
-// when the next probe is due. It sends none itself: a [Runner], or whoever owns a
+// when the next probe is due. It sends none itself: a [Prober], or whoever owns a
 // clock, reserves a probe, sends it, and completes or cancels the reservation.
 //
 // An ActiveHealth is made by NewActiveHealth. Its condition is Unknown and its
@@ -131,8 +131,6 @@ type ActiveHealth struct {
 	// draw is the chance of the last reservation, from which every wait after it
 	// follows, so that asking needs none.
 	draw uint64
-	// changed is what those who wait watch; nil if nobody does.
-	changed *syncx.Event
 }
 
 // Reservation is the right to send one probe, issued by Reserve and given back by
@@ -180,21 +178,6 @@ func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reserv
 	return h.reserve(now, chance)
 }
 
-// reserveOrWatch is Reserve that, if it is refused, returns an event as well: it
-// happens when a reservation ends or the condition is forced the next time. Were the
-// event made after the refusal, what happened in between would be missed.
-func (h *ActiveHealth) reserveOrWatch(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, changed *syncx.Event, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r, wait, err = h.reserve(now, chance); err != nil {
-		if h.changed == nil {
-			h.changed = new(syncx.Event)
-		}
-		changed = h.changed
-	}
-	return r, wait, changed, err
-}
-
 // reserve answers Reserve. Requires mu.
 func (h *ActiveHealth) reserve(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, err error) {
 	h.settle(now)
@@ -240,7 +223,7 @@ func (h *ActiveHealth) Cancel(r Reservation, now time.Time) bool {
 }
 
 // Force sets the condition at the instant now. A probe that was due stays so, one
-// that is running counts no more, and a Runner that waits looks again.
+// that is running counts no more.
 //
 // # Contract
 //
@@ -254,7 +237,6 @@ func (h *ActiveHealth) Force(condition Condition, now time.Time) error {
 	h.settle(now)
 	h.condition, h.healthy, h.unhealthy = condition, 0, 0
 	h.running = false
-	h.wake()
 	return nil
 }
 
@@ -286,14 +268,6 @@ func (h *ActiveHealth) Excluded() poise.Reason {
 	return h.excluded()
 }
 
-// wake makes the event happen that somebody watches. Requires mu.
-func (h *ActiveHealth) wake() {
-	if h.changed != nil {
-		h.changed.Fire()
-		h.changed = nil
-	}
-}
-
 // settle brings the state up to the instant: a lost reservation ends, and a clock
 // that stepped back starts what it left in the future anew. Waiting for the old
 // instants could take for ever. Requires mu.
@@ -316,7 +290,6 @@ func (h *ActiveHealth) end(r Reservation, now time.Time) bool {
 		return false
 	}
 	h.running, h.probed, h.ended = false, true, now
-	h.wake()
 	return true
 }
 

@@ -484,3 +484,9 @@ func TestNewProber_RefusesBadSettings(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 }
+
+// after lets the time of the bubble pass.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
