@@ -1,7 +1,6 @@
 package health_test
 
 import (
-	"context"
 	"testing"
 	"time"
 

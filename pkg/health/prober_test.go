@@ -490,3 +490,7 @@ func after(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
+
+func hang(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+var errRefused = errors.New("connection refused")
