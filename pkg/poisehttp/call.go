@@ -172,12 +172,12 @@ func (c *call) asksForAnother() bool {
 func (c *call) again(err error) bool {
 	c.note(err)
 	if err == nil {
-		c.last.slot.Answered(c.last.result, c.last.header)
+		c.last.slot.Answered(c.last.result, c.last.answered())
 	}
 	if c.override.Attempts > 0 && c.sent >= c.override.Attempts || gaveUp(c.request) || !c.replayable() {
 		return false
 	}
-	step := c.core.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.header)
+	step := c.core.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.answered())
 	return step.Action == dispatch.Repeat && c.replay() && c.pause(step.Wait) && c.acquire() == nil
 }
 
@@ -338,7 +338,7 @@ func (a *attempt) discard(resp *http.Response) {
 	if a.sent != nil {
 		_ = a.sent.Close()
 	}
-	a.finish(poise.Result{}, a.header)
+	a.finish(poise.Result{}, a.answered())
 	if body == nil || body == http.NoBody {
 		return
 	}
