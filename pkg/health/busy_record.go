@@ -15,15 +15,19 @@ const (
 // "too busy" of a quiet fleet does not say that all of it is.
 const busyPrior = 10
 
-// stuckWeight and waitedWeight are how much more a call that ended in silence says
-// against another try than one that was refused: the work may go on, and the next try
-// adds to it. The first is for endpoints that answered nobody meanwhile, which may hang
-// alone, the second for those that answered others, which are short of capacity.
+// silentWeight is how much more a call that ended in silence says against another
+// try than one that was refused: the work may go on, and the next try adds to it.
 // silentFree is how many of them say nothing.
 const (
-	stuckWeight  = 2.5
-	waitedWeight = 8
-	silentFree   = 3
+	silentWeight = 25
+	silentFree   = 2
+)
+
+// waitsShare is the part of its calls from which an endpoint is one that makes its
+// callers wait in vain, and waitsCalls how many at least.
+const (
+	waitsShare = 0.02
+	waitsCalls = 0.5
 )
 
 // busyRecord is which part of the latest calls, of a fleet or of one endpoint, was
@@ -84,11 +88,23 @@ func (b *busyRecord) without(own *busyRecord) busyRecord {
 // lately is the part that was refused or waited, over a longer time.
 func (b *busyRecord) lately() float64 { return b.longBusy / (b.longBusy + b.longSound + busyPrior) }
 
-// pressure is the part that was refused, or a multiple of the part that ended in
-// silence if that is more; at most 1.
-func (b *busyRecord) pressure() float64 {
-	silent := max(0, stuckWeight*b.stuck+waitedWeight*b.waited-silentFree*waitedWeight)
-	return min(1, max(b.refused, silent)/(b.refused+b.stuck+b.waited+b.sound+busyPrior))
+// all is how many calls there were, as many sound ones as it begins with included.
+func (b *busyRecord) all() float64 { return b.refused + b.stuck + b.waited + b.sound + busyPrior }
+
+// waits reports whether callers wait in vain.
+func (b *busyRecord) waits() bool {
+	silent := b.stuck + b.waited
+	return silent > waitsCalls && silent > waitsShare*(silent+b.refused+b.sound)
+}
+
+// pressure is the part that was refused, or if silence counts a multiple of the part
+// that ended in it, if that is more; at most 1.
+func (b *busyRecord) pressure(silence bool) float64 {
+	pressure := b.refused
+	if silence {
+		pressure = max(pressure, silentWeight*(b.stuck+b.waited-silentFree))
+	}
+	return min(1, pressure/b.all())
 }
 
 // odds is how many calls were refused, or waited if that counts, for each that did

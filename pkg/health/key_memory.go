@@ -16,12 +16,20 @@ func (m *keyMemory) add(key uint64) bool {
 	if key == 0 {
 		return true
 	}
-	for _, known := range m.keys {
-		if known == key {
-			return false
-		}
+	if m.has(key) {
+		return false
 	}
 	m.keys[m.next%uint8(len(m.keys))] = key
 	m.next++
 	return true
+}
+
+// has reports whether the key is in, or is none.
+func (m *keyMemory) has(key uint64) bool {
+	for _, known := range m.keys {
+		if known == key {
+			return true
+		}
+	}
+	return key == 0
 }

@@ -11,6 +11,8 @@ type PassiveCall struct {
 	heard uint64
 	epoch uint64 // of the endpoint when the call began
 	trial uint64 // the number of the trial, 0 for a call that is none
+	// repeatable: the trial may be sent again.
+	repeatable bool
 	// instead is the suspect that the call was meant for, in its accusation of this
 	// number; nil for most calls.
 	instead    *PassiveEndpoint

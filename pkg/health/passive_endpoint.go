@@ -39,6 +39,11 @@ const (
 	latencyWeight = 8
 	// busyLatencies is how many mean times to the answer a run of "too busy" lasts.
 	busyLatencies = 4
+	// lateLatencies is how many of them a run of failures is old before a success of a
+	// peer is one of a call that began after it, or at most lateTime and lateAtLeast.
+	lateLatencies = 8
+	lateAtLeast   = 2
+	lateTime      = int64(500 * time.Millisecond)
 	// partialSurely is how many standard deviations peers may do worse than they seem.
 	partialSurely = 1
 	// accusedRun is how many more failures end an accusation that nobody looks into.
@@ -94,6 +99,10 @@ type PassiveEndpoint struct {
 	sumKeys    keyMemory
 	runAt      int64
 	runMark    peerMark
+	// runLate is the same at the first failure after the calls had ended that peers were
+	// at when the run began; late: there was one.
+	runLate peerMark
+	late    bool
 	// The cumulative sum of evidence that it serves worse than its peers.
 	sum     float64
 	sumMark peerMark
@@ -106,6 +115,7 @@ type PassiveEndpoint struct {
 	// The share: what was refused lately, the share of a returning endpoint and when
 	// that was so, and until when the endpoint asked to be left alone.
 	busy        busyRecord
+	waits       bool // health.waiting counts it
 	returnShare float64
 	returnAt    int64
 	restUntil   int64
@@ -114,7 +124,8 @@ type PassiveEndpoint struct {
 	backoff   time.Duration
 	due       int64 // of the next trial, if queued
 	preferred int64 // from when on a trial takes any call
-	queued    int   // in health.queue, -1 if not
+	queued    int   // place in a queue of trials, -1 if in none
+	freeTrial bool  // the queue is that of free trials
 	link      ejectedLink
 	trial     uint64 // the running trial, 0 if none
 	trialAge  int64
@@ -233,7 +244,9 @@ func (e *PassiveEndpoint) judge(c *PassiveCall, r poise.Result, now time.Time) (
 	at := e.health.enter(now)
 	defer e.health.mu.Unlock()
 	if c.instead != nil {
-		changed = c.instead.weigh(c.accusation, r, at)
+		if r.Outcome != poise.Silent || e.heard() != c.heard {
+			changed = c.instead.weigh(c, r, at)
+		}
 	}
 	if e.removed {
 		return changed
@@ -278,7 +291,7 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, at int64) (ch
 			e.ended++
 		}
 		if outcome.IsFailure() {
-			e.health.lost++
+			e.health.lose()
 			e.lastErr = r.Err
 		}
 	}
@@ -317,10 +330,7 @@ func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64)
 		return true
 	}
 	if c.trial != 0 {
-		e.trial = 0
-		if outcome == poise.Invalid || outcome == poise.Unreachable {
-			p.giveBack()
-		}
+		e.endTrial(outcome == poise.Invalid || outcome == poise.Unreachable || outcome == poise.Overloaded && c.repeatable)
 	}
 	switch {
 	case outcome.IsFailure():
@@ -343,6 +353,18 @@ func (e *PassiveEndpoint) retry(outcome poise.Outcome, at int64) {
 	}
 	if e.trial == 0 {
 		e.put(at)
+	}
+}
+
+// endTrial ends the running trial. One that cost no call is given back what it paid.
+// Requires mu.
+func (e *PassiveEndpoint) endTrial(free bool) {
+	p := e.health
+	e.trial = 0
+	p.running--
+	if free && !e.freeTrial {
+		p.tokens = min(p.tokens+1, float64(p.cfg.Trials))
+		p.dueServed.Store(0)
 	}
 }
 
@@ -375,7 +397,7 @@ func (e *PassiveEndpoint) put(at int64) {
 	}
 	due := at + p.jittered(e.backoff)
 	e.preferred = due + repeatableFirst
-	p.queue.set(e, due)
+	p.enqueue(e, due)
 }
 
 // eject leaves the endpoint out. Requires mu.
@@ -393,6 +415,7 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.state, e.cause, e.since = Ejected, cause, at
 	e.epoch++
 	e.accused = false
+	e.noteWaits()
 	p.ejected++
 	if cause == EjectedPartial {
 		p.partial++
@@ -471,7 +494,7 @@ func (e *PassiveEndpoint) setRun(run int) {
 		runs[min(run, runLengths-1)]++
 		return
 	}
-	e.busyRun, e.silentRun, e.runKeys, e.failedKeys = 0, 0, 0, keyMemory{}
+	e.busyRun, e.silentRun, e.runKeys, e.failedKeys, e.late = 0, 0, 0, keyMemory{}, false
 }
 
 // note publishes the state for those that take no lock. Requires mu.
@@ -535,18 +558,42 @@ func (e *PassiveEndpoint) refuse(c *PassiveCall, r poise.Result, at int64) {
 	if r.RetryAfter > 0 && !e.peersAreBusy() {
 		e.restUntil = at + int64(min(r.RetryAfter, p.cfg.MaxRetryAfter))
 	}
+	e.noteWaits()
 	e.weighShare(at)
+}
+
+// noteWaits counts the endpoint among those whose callers wait in vain, or not. Requires
+// mu.
+func (e *PassiveEndpoint) noteWaits() {
+	waits := e.state != Ejected && !e.removed && e.busy.waits()
+	if waits == e.waits {
+		return
+	}
+	e.waits = waits
+	if waits {
+		e.health.waiting++
+	} else {
+		e.health.waiting--
+	}
 }
 
 // fail takes a failure of an endpoint that is not ejected. Requires mu.
 func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (changed bool) {
 	p := e.health
-	p.earn()
-	p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
+	if p.lost >= lostRun+lostRounds*len(p.endpoints) {
+		p.earn()
+		p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
+	}
 	if e.run == 0 {
 		e.runAt, e.runMark = c.began, p.mark(e)
 	}
 	e.setRun(min(e.run+1, math.MaxInt32))
+	if p.batch.Load() > 0 {
+		p.resize()
+	}
+	if !e.late && at-e.runAt >= e.lateness() {
+		e.runLate, e.late = p.mark(e), true
+	}
 	if e.failedKeys.add(c.key) {
 		e.runKeys++
 	}
@@ -561,7 +608,7 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 		e.eject(cause, at)
 		return true
 	}
-	if e.partial() {
+	if e.partial(at) {
 		e.eject(EjectedPartial, at)
 		return true
 	}
@@ -594,7 +641,7 @@ func (e *PassiveEndpoint) brokeOff(c *PassiveCall, r poise.Result, now time.Time
 	if e.sumKeys.add(c.key) {
 		e.add(true, at)
 	}
-	if e.partial() {
+	if e.partial(at) {
 		e.eject(EjectedPartial, at)
 		changed = true
 	}
@@ -636,10 +683,21 @@ func (e *PassiveEndpoint) surePeerRate() float64 {
 // verdict is the cause for which so many failures in a row eject it, if there is one.
 // Requires mu.
 func (e *PassiveEndpoint) verdict(run int, at int64) EjectionCause {
+	cause := e.suspected(run, at)
+	if cause != NotEjected && e.health.stale(at) {
+		cause = e.suspected(run, at)
+	}
+	return cause
+}
+
+// suspected is verdict by what is remembered. Requires mu.
+func (e *PassiveEndpoint) suspected(run int, at int64) EjectionCause {
 	p := e.health
 	since := p.since(e.runMark, e)
 	lasted := at - e.runAt
 	switch {
+	case !e.late || e.run > 1 && p.since(e.runLate, e).served < 1:
+		// What peers served since may be what they had begun before.
 	case e.busyRun > 0 && lasted < max(int64(p.cfg.BusyTime), busyLatencies*e.meanLatency()):
 	case e.silentRun > 0 && (lasted < e.silence() || e.peersAreBusy()):
 	case e.state == Returning && since.served >= 1 && -float64(run)*math.Log(p.peerRate(e, since)) >= math.Log(returnOdds),
@@ -658,6 +716,12 @@ func (e *PassiveEndpoint) verdict(run int, at int64) EjectionCause {
 // meanLatency is the longer of its own mean time to the answer and the fleet's.
 func (e *PassiveEndpoint) meanLatency() int64 { return max(e.latency.Load(), e.health.latency) }
 
+// lateness is how old a run is when no call is left that began before it.
+func (e *PassiveEndpoint) lateness() int64 {
+	mean := e.meanLatency()
+	return min(lateLatencies*mean, max(lateAtLeast*mean, lateTime))
+}
+
 // silence is how long it must have been silent. Requires mu.
 func (e *PassiveEndpoint) silence() int64 {
 	cfg := &e.health.cfg
@@ -666,9 +730,9 @@ func (e *PassiveEndpoint) silence() int64 {
 
 // partial reports whether it is to be ejected because it serves worse than its peers.
 // Requires mu.
-func (e *PassiveEndpoint) partial() bool {
+func (e *PassiveEndpoint) partial(at int64) bool {
 	p := e.health
-	if e.sum < math.Log(p.cfg.Odds) || e.health.since(e.sumMark, e).served < 1 {
+	if e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
 		return false
 	}
 	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && !e.peersAreBusy()
@@ -680,7 +744,7 @@ func (e *PassiveEndpoint) accuse(cause EjectionCause, at int64) (changed bool) {
 	if at < e.exoneratedTil {
 		return false
 	}
-	if !p.cfg.Divert || e.state == Returning {
+	if !p.cfg.Divert {
 		e.eject(cause, at)
 		return true
 	}
@@ -693,9 +757,12 @@ func (e *PassiveEndpoint) accuse(cause EjectionCause, at int64) (changed bool) {
 
 // weigh takes the result of a call that was meant for it and went elsewhere. Requires
 // mu.
-func (e *PassiveEndpoint) weigh(accusation uint64, r poise.Result, at int64) (changed bool) {
-	if !e.accused || e.accusation != accusation || r.Outcome == poise.Unreachable || !r.Outcome.IsObservation() {
+func (e *PassiveEndpoint) weigh(c *PassiveCall, r poise.Result, at int64) (changed bool) {
+	if !e.accused || e.accusation != c.accusation || r.Outcome == poise.Unreachable || !r.Outcome.IsObservation() {
 		return false
+	}
+	if r.Outcome == poise.Success && !e.failedKeys.has(c.key) {
+		return false // calls of this key did not fail here either
 	}
 	q := min(e.surePeerRate(), e.suspectRate/2)
 	if r.Outcome == poise.Success {
@@ -734,12 +801,13 @@ func (e *PassiveEndpoint) look(at, elapsed int64) (changed bool) {
 		changed = e.listen(at, elapsed)
 	case e.trial != 0:
 		if e.trialAge += elapsed; e.trialAge >= max(trialHold, e.silence()) {
-			e.trial = 0
+			e.endTrial(false)
 			e.retry(poise.Silent, at)
 			e.health.schedule()
 		}
 	}
 	e.busy.advance(at, e.answered.Load())
+	e.noteWaits()
 	if e.missing.Load() != 0 || e.state == Returning {
 		e.weighShare(at)
 	}
@@ -779,7 +847,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 	if e.run > 0 {
 		run, mark = run+e.run, e.runMark
 	}
-	if run == 0 || e.run > e.silentRun || !p.convicts(e, run, p.since(mark, e)) {
+	if run == 0 || e.run > e.silentRun || !p.convicts(e, run, p.since(mark, e)) || p.stale(at) && !p.convicts(e, run, p.since(mark, e)) {
 		return false
 	}
 	changed = e.accuse(EjectedSilent, at)
@@ -811,7 +879,7 @@ func (e *PassiveEndpoint) Probe(passed bool, now time.Time) (changed bool) {
 		e.comeBack(at)
 		return true
 	case e.queued >= 0 && e.due > at:
-		p.queue.set(e, at)
+		p.enqueue(e, at)
 		p.schedule()
 	}
 	return false

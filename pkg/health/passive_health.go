@@ -27,8 +27,17 @@ const (
 	// the same cause, and all.
 	wakeAlike = int64(200 * time.Millisecond)
 	wakeAll   = int64(500 * time.Millisecond)
-	// lostShare is how many trials a failed call pays for.
-	lostShare = 0.1
+	// Where two thirds of at least so many peers fail, which costs more than a wrong ejection
+	// does, the odds need be so many times smaller.
+	manyPeers = 3
+	mostFail  = 100
+	// rememberedFor is for how long what is remembered need not be looked at again.
+	rememberedFor = int64(time.Millisecond)
+	// lostShare is how many trials a failed call pays for after lostRun and lostRounds for
+	// each endpoint were lost in a row.
+	lostShare  = 0.1
+	lostRun    = 10
+	lostRounds = 2
 	// repeatableFirst is how long a due trial waits for a call that may be repeated.
 	repeatableFirst = int64(250 * time.Millisecond)
 	// skipped is how much later a trial is due that a call could not make.
@@ -45,8 +54,8 @@ const (
 	farthest = int64(1)<<61 - 1
 	// runLengths is how many lengths of runs are told apart.
 	runLengths = 64
-	// flushedFrom is the fleet size from which successes are counted in batches.
-	flushedFrom = 32
+	// batchedFrom is the fleet size from which successes are counted in batches.
+	batchedFrom = 32
 	// largestBatch bounds the batches.
 	largestBatch = 64
 	// notBusy is the part of "too busy" answers up to which a fleet is not short of
@@ -72,29 +81,35 @@ type PassiveHealth struct {
 	batch  syncx.Uint64
 	shift  syncx.Int64
 	base   time.Time
-	// due is the instant of the next trial, and dueServed how many calls must have
-	// succeeded for it.
+	// dueFree is the instant of the next trial of an endpoint that nothing could be sent
+	// to, due that of any other, and dueServed how many calls must have succeeded for it.
+	dueFree   syncx.Int64
 	due       syncx.Int64
 	dueServed syncx.Uint64
 
 	mu syncx.Mutex
 	// Guarded by mu.
-	chance    *poise.Generator
-	latest    int64 // instant
-	endpoints []*PassiveEndpoint
-	added     uint64
-	queue     trialQueue
-	list      ejectedList
-	ejected   int // how many
-	partial   int // ejected for EjectedPartial
-	runs      [runLengths]int
-	failed    uint64 // failures of endpoints that succeeded afterwards
-	peers     record // sum of what the endpoints remember, as of the last look
-	busy      busyRecord
-	latency   int64 // mean of all, as of the last look
-	// lost is how many calls in a row were lost, servedAt when a success was last
+	chance     *poise.Generator
+	latest     int64 // instant
+	endpoints  []*PassiveEndpoint
+	added      uint64
+	queue      trialQueue // of those whose trials cost a call
+	free       trialQueue // of those that nothing can be sent to
+	running    int        // trials
+	waiting    int        // endpoints that are not ejected and whose callers wait in vain
+	list       ejectedList
+	ejected    int // how many
+	partial    int // ejected for EjectedPartial
+	runs       [runLengths]int
+	failed     uint64 // failures of endpoints that succeeded afterwards
+	peers      record // sum of what the endpoints remember, as of the instant remembered
+	remembered int64
+	busy       busyRecord
+	latency    int64 // mean of all, as of the last look
+	// lost is how many calls in a row were lost, lostServed the successes before them, servedAt when a success was last
 	// noticed and servedSeen how many there were then.
 	lost       int
+	lostServed uint64
 	servedAt   int64
 	servedSeen uint64
 	woken      [ejectionCauses]int64 // instant of the last waking of a cause
@@ -112,11 +127,12 @@ func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &PassiveHealth{cfg: cfg, tokens: float64(cfg.Trials)}
+	p := &PassiveHealth{cfg: cfg}
 	if cfg.Seed != 0 {
 		p.chance = poise.NewGenerator(cfg.Seed)
 	}
 	p.due.Store(never)
+	p.dueFree.Store(never)
 	return p, nil
 }
 
@@ -148,12 +164,13 @@ func (p *PassiveHealth) enter(now time.Time) int64 {
 // due. Requires mu.
 func (p *PassiveHealth) rebase(at int64) {
 	p.shift.Add(-at)
-	p.latest, p.looked, p.servedAt, p.busy.at = 0, 0, 0, 0
+	p.latest, p.looked, p.servedAt, p.busy.at, p.remembered = 0, 0, 0, 0, -rememberedFor
 	p.woken = [ejectionCauses]int64{}
 	for _, e := range p.endpoints {
 		e.rebase()
 	}
 	heap.Init(&p.queue)
+	heap.Init(&p.free)
 	p.schedule()
 }
 
@@ -193,6 +210,7 @@ func (p *PassiveHealth) Remove(e *PassiveEndpoint, now time.Time) {
 		p.leave(e)
 	}
 	e.state, e.cause, e.removed, e.accused = Serving, NotEjected, true, false
+	e.noteWaits()
 	last := len(p.endpoints) - 1
 	p.endpoints[e.index] = p.endpoints[last]
 	p.endpoints[e.index].index = e.index
@@ -203,19 +221,25 @@ func (p *PassiveHealth) Remove(e *PassiveEndpoint, now time.Time) {
 	p.schedule()
 }
 
-// resize fits the batches to the size of the fleet. Requires mu.
+// resize fits the batches to the size of the fleet, and to how many of it fail: where
+// few serve, each of their successes says much. Requires mu.
 func (p *PassiveHealth) resize() {
+	n := len(p.endpoints)
+	failing := p.ejected + p.runsFrom(1)
 	batch := uint64(1)
-	if n := uint64(len(p.endpoints)); n >= flushedFrom {
-		batch = min(largestBatch, uint64(1)<<bits.Len64(n/flushedFrom))
+	if n >= batchedFrom && (4*failing < n && p.batch.Load() > 0 || 8*failing < n) {
+		batch = min(largestBatch, uint64(1)<<bits.Len64(uint64(n)/batchedFrom))
 	}
-	p.batch.Store(batch - 1)
+	if p.batch.Load() != batch-1 {
+		p.batch.Store(batch - 1)
+	}
 }
 
 // schedule publishes when Trial has something to do. Requires mu.
 func (p *PassiveHealth) schedule() {
 	p.dueServed.Store(0)
 	p.due.Store(p.queue.first())
+	p.dueFree.Store(p.free.first())
 }
 
 // earn adds the tokens for the calls that were served. Requires mu.
@@ -230,52 +254,74 @@ func (p *PassiveHealth) earn() {
 // scope). repeatable calls are preferred. The claim is ended by End of the PassiveCall.
 // The common case, nobody ejected, is one atomic load.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
-	due := p.due.Load()
-	if due == never || p.instant(now) < due || p.served.Load() < p.dueServed.Load() {
+	free, due := p.dueFree.Load(), p.due.Load()
+	if free == never && due == never {
+		return nil, PassiveCall{}, false
+	}
+	if at := p.instant(now); at < free && (at < due || p.served.Load() < p.dueServed.Load()) {
 		return nil, PassiveCall{}, false
 	}
 	at := p.enter(now)
 	defer p.mu.Unlock()
-	p.earn()
-	if p.tokens < 1 {
-		p.dueServed.Store(p.served.Load() + uint64(math.Ceil((1-p.tokens)/p.cfg.TrialShare)))
+	if p.running >= p.cfg.Trials {
 		return nil, PassiveCall{}, false
 	}
-	e = p.claim(repeatable, allow, at)
-	p.schedule()
+	e = p.claim(&p.free, true, allow, at)
+	if e == nil && p.affords() {
+		if e = p.claim(&p.queue, repeatable, allow, at); e != nil {
+			p.tokens--
+		}
+	}
 	if e == nil {
 		return nil, PassiveCall{}, false
 	}
-	p.tokens--
 	p.trials++
+	p.running++
 	e.trial, e.trialAge = p.trials, 0
 	call = e.begin(at)
-	call.trial = e.trial
+	call.trial, call.repeatable = e.trial, repeatable
 	return e, call, true
 }
 
-// claim takes the endpoint out of the queue that the call may try, nil if there is
+// affords reports whether a trial that fails can be paid for, and puts off asking again
+// if not. Requires mu.
+func (p *PassiveHealth) affords() bool {
+	p.earn()
+	if p.tokens < 1 {
+		p.dueServed.Store(p.served.Load() + uint64(math.Ceil((1-p.tokens)/p.cfg.TrialShare)))
+		return false
+	}
+	p.dueServed.Store(0)
+	return true
+}
+
+// claim takes an endpoint out of the queue that the call may try, nil if there is
 // none. Requires mu.
-func (p *PassiveHealth) claim(repeatable bool, allow func(value any) bool, at int64) *PassiveEndpoint {
-	for range min(trialsAsked, len(p.queue)) {
-		e := p.queue[0]
+func (p *PassiveHealth) claim(q *trialQueue, repeatable bool, allow func(value any) bool, at int64) (claimed *PassiveEndpoint) {
+	for range min(trialsAsked, len(*q)) {
+		e := (*q)[0]
 		if e.due > at {
-			return nil
+			break
 		}
 		wait := skipped
 		switch {
 		case !allow(e.value):
-		case !repeatable && e.cause != EjectedUnreachable && at < e.preferred:
+		case !repeatable && at < e.preferred:
 			wait = e.preferred - at
 		default:
-			p.queue.remove(e)
+			q.remove(e)
 			p.list.pushBack(e)
-			return e
+			claimed = e
+		}
+		if claimed != nil {
+			break
 		}
 		e.due = at + wait
-		heap.Fix(&p.queue, 0)
+		heap.Fix(q, 0)
 	}
-	return nil
+	p.due.Store(p.queue.first())
+	p.dueFree.Store(p.free.first())
+	return claimed
 }
 
 // LeastRecentlyTried returns the best of the ejected for a call that finds nobody else:
@@ -297,14 +343,15 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 	return e, e != nil
 }
 
-// OverloadedShare is the part of recent calls that were refused for want of capacity, or
-// eight times the part that ended in silence, the first few aside, if that is more: retries
-// after Overloaded and Silent stop while it is over a quarter. Calls to ejected endpoints do not count.
+// OverloadedShare is the part of recent calls that were refused for want of capacity; or,
+// while callers of most endpoints wait in vain, a multiple of the part that ended in
+// silence, if that is more: retries after Overloaded and Silent stop while it is over a
+// quarter. Calls to ejected endpoints do not count.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	p.busy.advance(at, p.served.Load())
-	return p.busy.pressure()
+	return p.busy.pressure(2*p.waiting > len(p.endpoints)-p.ejected)
 }
 
 // Advance does what is due at the instant: silence, shares, trials that do not end. It
@@ -326,20 +373,16 @@ func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Ti
 		p.servedSeen, p.servedAt = served, at
 	}
 	p.busy.advance(at, p.served.Load())
-	peers, latency, known, started := record{}, 0.0, 0.0, uint64(0)
+	p.remember(at)
+	latency, known, started := 0.0, 0.0, uint64(0)
 	for _, e := range p.endpoints {
-		e.remember()
-		if e.state != Ejected {
-			peers.served += e.memory.served
-			peers.failed += e.memory.failed
-		}
 		if mean := e.latency.Load(); mean > 0 {
 			latency += float64(mean)
 			known++
 		}
 		started += e.started.Load()
 	}
-	p.peers, p.latency = peers, int64(latency/max(known, 1))
+	p.latency = int64(latency / max(known, 1))
 	for _, e := range p.endpoints {
 		changed = e.look(at, elapsed) || changed
 	}
@@ -348,7 +391,30 @@ func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Ti
 		wait = passiveTick
 	}
 	p.started = started
+	p.resize()
 	return now.Add(wait), changed
+}
+
+// remember brings what is remembered of all up to date. Requires mu.
+func (p *PassiveHealth) remember(at int64) {
+	p.remembered, p.peers = at, record{}
+	for _, e := range p.endpoints {
+		e.remember()
+		if e.state != Ejected {
+			p.peers.served += e.memory.served
+			p.peers.failed += e.memory.failed
+		}
+	}
+}
+
+// stale brings what is remembered up to date before it convicts somebody. It reports
+// whether that may have changed anything. Requires mu.
+func (p *PassiveHealth) stale(at int64) bool {
+	if at-p.remembered < rememberedFor {
+		return false
+	}
+	p.remember(at)
+	return true
 }
 
 // mark returns the record as it stands for the endpoint. Requires mu.
@@ -370,18 +436,27 @@ func (p *PassiveHealth) peerRecord(e *PassiveEndpoint) record {
 
 // convicts reports whether a run of so many failures since the mark is too long for
 // an endpoint that does as well as the peers that served since then. Requires mu.
+//
+// The evidence is the logarithm of how improbable the run is, and of how many others
+// fail in the same way for each that serves.
 func (p *PassiveHealth) convicts(e *PassiveEndpoint, run int, since record) bool {
 	if since.served < 1 {
 		return false
 	}
-	alike := p.ejected + p.runsFrom(run)
-	if e.run >= run {
-		alike--
+	alike, failing := p.ejected+p.runsFrom((run+1)/2), p.ejected+p.runsFrom(1)
+	if e.run > 0 {
+		failing--
+		if e.run >= (run+1)/2 {
+			alike--
+		}
 	}
-	bad := float64(max(0, alike))
-	good := max(1, min(float64(len(p.endpoints)-1)-bad, since.served))
-	evidence := -float64(run)*math.Log(p.peerRate(e, since)) + math.Log((bad+0.5)/(good+0.5))
-	return evidence >= math.Log(p.cfg.Odds)
+	bad, peers := float64(alike), float64(len(p.endpoints)-1)
+	good := max(1, min(peers-float64(failing), since.served))
+	limit := math.Log(p.cfg.Odds)
+	if peers >= manyPeers && 3*bad >= 2*peers {
+		limit -= math.Log(mostFail)
+	}
+	return -float64(run)*math.Log(p.peerRate(e, since))+math.Log((bad+0.5)/(good+0.5)) >= limit
 }
 
 // peerRate is the share of failures of the peers, at its worst. Requires mu.
@@ -413,6 +488,14 @@ func (p *PassiveHealth) serves(at int64) bool {
 	return p.served.Load() != p.servedSeen || at-p.servedAt <= servesNow
 }
 
+// lose notes a call that was lost. Requires mu.
+func (p *PassiveHealth) lose() {
+	if served := p.served.Load(); served != p.lostServed {
+		p.lost, p.lostServed = 0, served
+	}
+	p.lost++
+}
+
 // succeeded notes a success that was told under the lock, of an endpoint that was
 // ejected for the cause if it was. Requires mu.
 func (p *PassiveHealth) succeeded(at int64) {
@@ -435,32 +518,49 @@ func (p *PassiveHealth) wakeLike(cause EjectionCause, at int64) {
 
 // wake makes the endpoints due within the time. Requires mu.
 func (p *PassiveHealth) wake(at, within int64, who func(*PassiveEndpoint) bool) {
-	for _, e := range p.queue {
-		if who(e) {
-			e.due = min(e.due, at+int64(p.chance.Below(uint64(within))))
-			e.preferred = e.due
+	for _, q := range []*trialQueue{&p.free, &p.queue} {
+		for _, e := range *q {
+			if who(e) {
+				e.due = min(e.due, at+int64(p.chance.Below(uint64(within))))
+				e.preferred = e.due
+			}
+		}
+		heap.Init(q)
+	}
+	p.schedule()
+}
+
+// enqueue sets the instant of the next trial of the endpoint. Requires mu.
+func (p *PassiveHealth) enqueue(e *PassiveEndpoint, due int64) {
+	p.dequeue(e)
+	if e.cause == EjectedUnreachable {
+		p.free.add(e, due)
+	} else {
+		p.queue.add(e, due)
+	}
+}
+
+// dequeue takes the endpoint out of the queue that it is in. Requires mu.
+func (p *PassiveHealth) dequeue(e *PassiveEndpoint) {
+	if e.queued >= 0 {
+		if e.freeTrial {
+			p.free.remove(e)
+		} else {
+			p.queue.remove(e)
 		}
 	}
-	heap.Init(&p.queue)
-	p.schedule()
+	e.freeTrial = e.cause == EjectedUnreachable
 }
 
 // leave takes the endpoint out of what holds the ejected. Requires mu.
 func (p *PassiveHealth) leave(e *PassiveEndpoint) {
-	p.queue.remove(e)
+	p.dequeue(e)
 	p.list.remove(e)
 	p.ejected--
 	if e.cause == EjectedPartial {
 		p.partial--
 	}
 	if e.trial != 0 {
-		e.trial = 0
-		p.giveBack()
+		e.endTrial(true)
 	}
-}
-
-// giveBack returns the token of a trial. Requires mu.
-func (p *PassiveHealth) giveBack() {
-	p.tokens = min(p.tokens+1, float64(p.cfg.Trials))
-	p.dueServed.Store(0)
 }

@@ -15,9 +15,9 @@ type peerMark struct {
 // record is what calls came to, of the endpoints that serve.
 type record struct{ served, failed float64 }
 
-// rate is the share of failed calls, one more half of a failure and one more call
+// rate is the share of failed calls, one more failure and two more calls
 // included, so that few calls do not say much.
-func (r record) rate() float64 { return (r.failed + 0.5) / (r.served + r.failed + 1) }
+func (r record) rate() float64 { return (r.failed + 1) / (r.served + r.failed + 2) }
 
 // surely is the rate plus so many of its standard deviations.
 func (r record) surely(deviations float64) float64 {

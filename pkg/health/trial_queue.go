@@ -19,22 +19,14 @@ func (q trialQueue) first() int64 {
 	return q[0].due
 }
 
-// set puts the endpoint into the queue for the instant, or moves it there.
-func (q *trialQueue) set(e *PassiveEndpoint, due int64) {
+// add puts the endpoint into the queue for the instant.
+func (q *trialQueue) add(e *PassiveEndpoint, due int64) {
 	e.due = due
-	if e.queued < 0 {
-		heap.Push(q, e)
-		return
-	}
-	heap.Fix(q, e.queued)
+	heap.Push(q, e)
 }
 
-// remove takes the endpoint out, if it is in.
-func (q *trialQueue) remove(e *PassiveEndpoint) {
-	if e.queued >= 0 {
-		heap.Remove(q, e.queued)
-	}
-}
+// remove takes the endpoint out of the queue, which holds it.
+func (q *trialQueue) remove(e *PassiveEndpoint) { heap.Remove(q, e.queued) }
 
 func (q trialQueue) Len() int { return len(q) }
 
