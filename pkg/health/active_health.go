@@ -96,18 +96,15 @@ func defaultTo[T comparable](value, otherwise T) T {
 // # Contract
 //
 //   - At most one reservation is outstanding at any instant.
-//   - Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 //   - A probe is due at once if none was completed or cancelled before, and else one interval of the present condition after the last was.
 //   - The condition becomes Healthy or Unhealthy exactly when that many probes in a row as its threshold says have agreed, and otherwise stays.
 //   - A result starts the count of the opposite one again.
 //   - Only the outstanding reservation has effect: one that was completed, cancelled, voided or lost before is reported as such and changes nothing.
 //   - A cancelled probe leaves the condition and both counts alone.
-//   - Force sets the condition at once, starts both counts again and voids the outstanding reservation.
 //   - A reservation that is not ended within Hold is lost, and counts as cancelled at the instant its Hold ended.
 //   - Each wait is at most the interval and at least what Jitter leaves of it, which is never nothing.
 //   - A clock that steps back costs at most one more interval, or one more Hold, from the next Reserve.
 //   - Due, State and Excluded change nothing.
-//   - A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
 //
 // # Cost
 //
@@ -173,6 +170,10 @@ func NewActiveHealth(cfg ActiveHealthConfig) (*ActiveHealth, error) {
 // Reserve returns the right to send one probe at the instant now, or ErrNotDue or
 // ErrProbeRunning with the answer of Due. The chance draws the jitter of the wait
 // that follows; nil draws from the runtime.
+//
+// # Contract
+//
+//   - Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -240,6 +241,10 @@ func (h *ActiveHealth) Cancel(r Reservation, now time.Time) bool {
 
 // Force sets the condition at the instant now. A probe that was due stays so, one
 // that is running counts no more, and a Runner that waits looks again.
+//
+// # Contract
+//
+//   - Force sets the condition at once, starts both counts again and voids the outstanding reservation.
 func (h *ActiveHealth) Force(condition Condition, now time.Time) error {
 	if condition >= conditions {
 		return outOfRange("condition", condition)
@@ -271,6 +276,10 @@ func (h *ActiveHealth) State(now time.Time) ActiveState {
 
 // Excluded returns why the candidate may not be chosen: ExcludedUnhealthy, for an
 // Unknown that is denied as well, or NotExcluded. Time alone never changes it.
+//
+// # Contract
+//
+//   - A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
 func (h *ActiveHealth) Excluded() poise.Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
