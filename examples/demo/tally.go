@@ -9,6 +9,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
 // tally counts what the library's events and the callers say.
@@ -121,7 +122,7 @@ var exhibits = [...]struct {
 	fits  func(dispatch.Event) bool
 }{
 	{"a retry", func(e dispatch.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
-	{"a first attempt", func(e dispatch.Event) bool { return e.Attempt == 1 && e.Decision.Rule != poise.RuleTieOfTwo }},
+	{"a first attempt", func(e dispatch.Event) bool { return e.Attempt == 1 && e.Decision.Rule != policy.RuleTieOfTwo }},
 	{"backends set aside and draining", func(e dispatch.Event) bool {
 		return leftOut(e.Decision.View, poise.ExcludedSetAside) && leftOut(e.Decision.View, poise.ExcludedDraining)
 	}},
