@@ -67,7 +67,7 @@ func (b *Balancer) newSignals(incarnation uint64, probe probe) *signals {
 			runner.Seed = max(b.cfg.Seed+incarnation, 1)
 		}
 		excluded := s.active.Excluded()
-		runner.Observe = func(r health.Report) {
+		runner.Observe = func(r health.ProbeReport) {
 			s.probeErr.Store(&r.Err)
 			if s.forced.Swap(false) || r.State.Excluded != excluded {
 				b.poke()

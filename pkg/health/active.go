@@ -23,8 +23,8 @@ type ActiveHealthConfig struct {
 	// UnhealthyInterval is the same while the condition is Unhealthy. Positive, up
 	// to 100 years, default Interval.
 	UnhealthyInterval time.Duration
-	// UnknownInterval is the same while the condition is Unknown. Positive, up to
-	// 100 years, default Interval.
+	// UnknownInterval is the same while the condition is Unknown, so that it soon is
+	// known. Positive, up to 100 years, default 100 ms or Interval if that is shorter.
 	UnknownInterval time.Duration
 	// Jitter is how much of an interval chance may take off, in percent. 0 to 99,
 	// default 0.
@@ -47,7 +47,7 @@ type ActiveHealthConfig struct {
 func (c ActiveHealthConfig) withDefaults() (ActiveHealthConfig, error) {
 	c.Interval = defaultTo(c.Interval, 10*time.Second)
 	c.UnhealthyInterval = defaultTo(c.UnhealthyInterval, c.Interval)
-	c.UnknownInterval = defaultTo(c.UnknownInterval, c.Interval)
+	c.UnknownInterval = defaultTo(c.UnknownInterval, min(100*time.Millisecond, c.Interval))
 	c.HealthyThreshold = defaultTo(c.HealthyThreshold, 2)
 	c.UnhealthyThreshold = defaultTo(c.UnhealthyThreshold, 3)
 	c.Hold = defaultTo(c.Hold, 30*time.Second)

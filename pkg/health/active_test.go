@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"testing"
@@ -15,7 +16,15 @@ var dawn = time.Unix(1_000_000, 0)
 
 func at(d time.Duration) time.Time { return dawn.Add(d) }
 
+// newActive returns an ActiveHealth whose intervals are one, unless the config says
+// something else.
 func newActive(t testing.TB, cfg health.ActiveHealthConfig) *health.ActiveHealth {
+	t.Helper()
+	cfg.UnknownInterval = cmp.Or(cfg.UnknownInterval, cfg.Interval, 10*time.Second)
+	return newActiveAsItIs(t, cfg)
+}
+
+func newActiveAsItIs(t testing.TB, cfg health.ActiveHealthConfig) *health.ActiveHealth {
 	t.Helper()
 	h, err := health.NewActiveHealth(cfg)
 	if err != nil {
@@ -447,9 +456,17 @@ func TestActiveHealth_ACenturyIsNotTooLong(t *testing.T) {
 }
 
 func TestActiveHealth_DefaultsAreThoseOfTheDocs(t *testing.T) {
-	h := newActive(t, health.ActiveHealthConfig{})
+	h := newActiveAsItIs(t, health.ActiveHealthConfig{})
+	reserve(t, h, dawn)
+	requireNotReserved(t, h, dawn, health.ErrProbeRunning, 30*time.Second+100*time.Millisecond)
+	if err := h.Force(health.Healthy, dawn); err != nil {
+		t.Fatal(err)
+	}
 	reserve(t, h, dawn)
 	requireNotReserved(t, h, dawn, health.ErrProbeRunning, 40*time.Second)
+	if state := newActiveAsItIs(t, health.ActiveHealthConfig{Interval: time.Millisecond}).State(dawn); state.Due != 0 {
+		t.Fatalf("a new one is %+v", state)
+	}
 	h = newActive(t, health.ActiveHealthConfig{})
 	if got := probes(t, h, "PPFFF"); got[0] != health.Unknown || got[1] != health.Healthy ||
 		got[3] != health.Healthy || got[4] != health.Unhealthy {
@@ -468,8 +485,8 @@ func TestNames(t *testing.T) {
 		{health.Unknown, "unknown"}, {health.Healthy, "healthy"}, {health.Unhealthy, "unhealthy"}, {health.Condition(3), "no condition"},
 		{health.AllowUnknown, "allow unknown"}, {health.DenyUnknown, "deny unknown"}, {health.UnknownPolicy(2), "no policy"},
 		{health.TimeoutUnhealthy, "timeout is unhealthy"}, {health.TimeoutCancels, "timeout cancels"}, {health.TimeoutPolicy(2), "no policy"},
-		{health.FoundNothing, "nothing"}, {health.FoundHealthy, "healthy"}, {health.FoundUnhealthy, "unhealthy"},
-		{health.Discarded, "discarded"}, {health.Finding(4), "no finding"},
+		{health.ProbeCancelled, "cancelled"}, {health.ProbePassed, "passed"}, {health.ProbeFailed, "failed"},
+		{health.ProbeDiscarded, "discarded"}, {health.ProbeResult(4), "no result"},
 	} {
 		if got := row.value.String(); got != row.want {
 			t.Errorf("%T is %q, want %q", row.value, got, row.want)
