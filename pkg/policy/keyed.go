@@ -52,7 +52,7 @@ func (k *keyless) pick(q *poise.Query, left int) (poise.Selection, error) {
 	if q.Why != nil {
 		q.Why.Policy = k.policy
 		if err == nil {
-			q.Why.Rule = poise.RuleFallback
+			q.Why.Rule = RuleFallback
 		}
 	}
 	return selection, err
