@@ -36,7 +36,7 @@ package dispatch
 import "time"
 
 func run() { go println(time.Now()) }
--- pkg/health/runner.go --
+-- pkg/health/prober.go --
 package health
 
 import "time"

@@ -291,7 +291,8 @@ func (n realNumbering) generation(v *poise.View) int {
 	if _, err := prepared(v, n.policy).picker.Pick(poise.Query{Key: poise.Uint64Key(1), Why: &why}); err != nil {
 		panic(err)
 	}
-	return int(why.Generation)
+	number, _ := why.Note(policy.NoteTable)
+	return int(number)
 }
 
 // tornNumbering counts tables in two steps.

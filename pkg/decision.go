@@ -2,81 +2,58 @@ package poise
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Rule is the rule of a policy that decided a pick. It is a fixed enumeration, so
-// it can label a metric.
+// Rule is the rule of a policy that decided a pick, in a few words in lower case, such
+// as "its turn". Each policy states its own, as constants, so that a rule can label a
+// metric; one of a user's own may have any.
 //
 // The zero value, RuleNone, decided nothing: the pick failed.
-type Rule uint8
+type Rule string
 
-const (
-	// RuleNone: nothing was picked.
-	RuleNone Rule = iota
-	// RuleOnly: only one candidate was left to choose.
-	RuleOnly
-	// RuleTurn: it was the candidate's turn.
-	RuleTurn
-	// RuleDraw: the candidate was drawn at random.
-	RuleDraw
-	// RuleLeastLoad: no other eligible candidate had a smaller load.
-	RuleLeastLoad
-	// RuleLessOfTwo: of two drawn at random it had the smaller load.
-	RuleLessOfTwo
-	// RuleTieOfTwo: of two drawn at random, equal in load, it was drawn first.
-	RuleTieOfTwo
-	// RuleHighestHash: its hash with the key was the highest.
-	RuleHighestHash
-	// RuleFallback: the query had no key, and the policy for that case chose.
-	RuleFallback
-	// RuleCustom: a rule that is not in this list, of a policy that is not this
-	// library's.
-	RuleCustom
-	// RuleWeightedHash: its hash with the key was the best for its weight.
-	RuleWeightedHash
-	// RuleOwner: the key belongs to it, and it had room.
-	RuleOwner
-	// RuleSpilled: the owner of the key had no room, and of those with room it was
-	// the best.
-	RuleSpilled
-	// RuleRing: the next point on the ring was its own.
-	RuleRing
-	// RuleTable: the slot of the key in the table was its own.
-	RuleTable
-	// RuleWalked: the key's place on the ring or in the table led to tried
-	// candidates first.
-	RuleWalked
-	// RuleLessOfTwoByWeight: of two drawn by weight it had the smaller load in
-	// relation to its weight.
-	RuleLessOfTwoByWeight
-	// RuleTieOfTwoByWeight: of two drawn by weight, equal in load in relation to
-	// their weights, it was drawn first.
-	RuleTieOfTwoByWeight
-	rules
-)
+// RuleNone means that nothing was picked.
+const RuleNone Rule = ""
 
-var ruleNames = [rules]string{
-	"none", "only one left", "its turn", "drawn at random", "least load",
-	"less loaded of two", "tie of two", "highest hash", "fallback without key",
-	"a custom rule", "best hash for its weight", "owner of the key", "spilled from the owner",
-	"next on the ring", "slot in the table", "next untried from the key's place",
-	"less loaded of two by weight", "tie of two by weight",
+// String returns the rule, or "none".
+func (r Rule) String() string {
+	if r == RuleNone {
+		return "none"
+	}
+	return string(r)
 }
 
-// String returns the rule in lower case.
-func (r Rule) String() string {
-	if r < rules {
-		return ruleNames[r]
-	}
-	return "unknown rule"
+// Measure is what the figures of a Decision are.
+type Measure string
+
+// The measures that are shown in a way of their own. A policy may have any other.
+const (
+	// MeasureLoad: loads, as their trackers told them. So is the zero value.
+	MeasureLoad Measure = "load"
+	// MeasureLoadByWeight: loads that were compared in relation to the weights.
+	MeasureLoadByWeight Measure = "load by weight"
+	// MeasureHash: hashes of the candidate with the key.
+	MeasureHash Measure = "hash"
+)
+
+// Note is what one policy alone can say of a pick.
+type Note struct {
+	// Name says what the value is, in a few words, such as "table of the policy".
+	Name string
+	// Value is a number, or the index of a candidate.
+	Value uint64
+	// Candidate says that it is the index of one.
+	Candidate bool
 }
 
 // Decision says why a pick went as it did. It is a small value that a pick fills
 // if asked, and nothing is formatted before String.
+//
+// A number in it that would be larger than a uint64 stands there as the largest.
 //
 // The zero value describes no pick.
 type Decision struct {
@@ -103,16 +80,30 @@ type Decision struct {
 	// before it rejected; the zero value where none did. Of topology policies one
 	// inside another it is the outermost.
 	Scope ScopeChoice
-	// Generation is the number of the table that decided, counted by its policy
-	// from 1; 0 where no table decides.
-	Generation uint64
-	// Capacity is how much load the bounded-load rule allowed the chosen candidate;
-	// 0 where that rule was not asked.
-	Capacity uint64
-	// Spilled says that the key belongs to another candidate, Owner, which had no
-	// room. Without it Owner means nothing.
-	Spilled bool
-	Owner   int
+	// Measure is what the figures of Compared are.
+	Measure Measure
+	// Notes are what the policy says beyond this; those without a name are none.
+	Notes [2]Note
+}
+
+// AddNote adds a note, as long as there is room for it.
+func (d *Decision) AddNote(n Note) {
+	for k := range d.Notes {
+		if d.Notes[k].Name == "" {
+			d.Notes[k] = n
+			return
+		}
+	}
+}
+
+// Note returns the value of the note with the name.
+func (d *Decision) Note(name string) (value uint64, found bool) {
+	for _, n := range d.Notes {
+		if n.Name == name && name != "" {
+			return n.Value, true
+		}
+	}
+	return 0, false
 }
 
 // ScopeChoice is the scope in which an endpoint policy picked.
@@ -148,8 +139,7 @@ func (s ScopeChoice) String() string {
 type Compared struct {
 	// Index is the candidate's.
 	Index int
-	// Figure is its load, its hash with the key, its place on the ring, or a slot of
-	// the table; the rule tells which.
+	// Figure is what the Measure of the decision says.
 	Figure uint64
 }
 
@@ -173,14 +163,14 @@ func (d Decision) String() string {
 	for _, c := range d.Compared[:min(max(d.ComparedLen, 0), len(d.Compared))] {
 		fmt.Fprintf(&b, "\n  compared %s: %s", d.name(c.Index), d.figure(c))
 	}
-	if d.Generation != 0 {
-		fmt.Fprintf(&b, "\n  by table %d of the policy", d.Generation)
-	}
-	if d.Capacity != 0 {
-		fmt.Fprintf(&b, "\n  allowed a load under %d", d.Capacity)
-	}
-	if d.Spilled {
-		fmt.Fprintf(&b, "\n  the key belongs to %s", d.name(d.Owner))
+	for _, n := range d.Notes {
+		switch {
+		case n.Name == "":
+		case n.Candidate:
+			fmt.Fprintf(&b, "\n  %s: %s", n.Name, d.name(int(min(n.Value, math.MaxInt))))
+		default:
+			fmt.Fprintf(&b, "\n  %s: %d", n.Name, n.Value)
+		}
 	}
 	for i := range d.View.Len() {
 		if reason := d.View.Reason(i); reason != NotExcluded {
@@ -203,15 +193,15 @@ func (d Decision) name(index int) string {
 }
 
 func (d Decision) figure(c Compared) string {
-	switch d.Rule {
-	case RuleHighestHash, RuleWeightedHash:
+	switch d.Measure {
+	case "":
+		return fmt.Sprintf("%s %d", MeasureLoad, c.Figure)
+	case MeasureHash:
 		return fmt.Sprintf("hash %016x", c.Figure)
-	case RuleRing, RuleTable, RuleWalked:
-		return fmt.Sprintf("place %d", c.Figure)
-	case RuleLessOfTwoByWeight, RuleTieOfTwoByWeight:
+	case MeasureLoadByWeight:
 		if s, err := d.View.Sample(c.Index); err == nil {
 			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)
 		}
 	}
-	return fmt.Sprintf("load %d", c.Figure)
+	return fmt.Sprintf("%s %d", d.Measure, c.Figure)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
 // What the keyed policies add to an explanation is said in words.
@@ -19,32 +20,33 @@ func TestDecision_ExplainsKeyedPicks(t *testing.T) {
 		absent   []string
 	}{
 		{
-			poise.Decision{Rule: poise.RuleRing, Generation: 7, Compared: [2]poise.Compared{{Index: 1, Figure: 12}}, ComparedLen: 1},
-			[]string{"P chose b: next on the ring", "compared b: place 12", "by table 7 of the policy"},
-			[]string{"allowed", "belongs"},
+			poise.Decision{Rule: policy.RuleRing, Measure: policy.MeasurePlace, Notes: [2]poise.Note{{Name: policy.NoteTable, Value: 7}}, Compared: [2]poise.Compared{{Index: 1, Figure: 12}}, ComparedLen: 1},
+			[]string{"P chose b: next on the ring", "compared b: place 12", "table of the policy: 7"},
+			[]string{"bound", "owner"},
 		},
 		{
-			poise.Decision{Rule: poise.RuleTable, Generation: 1, Compared: [2]poise.Compared{{Index: 1, Figure: 3}}, ComparedLen: 1},
+			poise.Decision{Rule: policy.RuleTable, Measure: policy.MeasurePlace, Compared: [2]poise.Compared{{Index: 1, Figure: 3}}, ComparedLen: 1},
 			[]string{"slot in the table", "compared b: place 3"}, nil,
 		},
 		{
-			poise.Decision{Rule: poise.RuleWalked, Compared: [2]poise.Compared{{Index: 1, Figure: 3}}, ComparedLen: 1},
-			[]string{"next untried from the key's place", "place 3"}, []string{"by table"},
+			poise.Decision{Rule: policy.RuleWalked, Measure: policy.MeasurePlace, Compared: [2]poise.Compared{{Index: 1, Figure: 3}}, ComparedLen: 1},
+			[]string{"next untried from the key's place", "place 3"}, []string{"table of"},
 		},
 		{
-			poise.Decision{Rule: poise.RuleWeightedHash, Compared: [2]poise.Compared{{Index: 1, Figure: 255}}, ComparedLen: 1},
-			[]string{"best hash for its weight", "compared b: hash 00000000000000ff"}, []string{"by table"},
+			poise.Decision{Rule: policy.RuleWeightedHash, Measure: poise.MeasureHash, Compared: [2]poise.Compared{{Index: 1, Figure: 255}}, ComparedLen: 1},
+			[]string{"best hash for its weight", "compared b: hash 00000000000000ff"}, []string{"table of"},
 		},
 		{
 			poise.Decision{
-				Rule: poise.RuleSpilled, Capacity: 5, Spilled: true, Owner: 0, ComparedLen: 2,
+				Rule: policy.RuleSpilled, ComparedLen: 2,
+				Notes:    [2]poise.Note{{Name: policy.NoteOwner, Candidate: true}, {Name: policy.NoteCapacity, Value: 5}},
 				Compared: [2]poise.Compared{{Index: 1, Figure: 2}, {Index: 0, Figure: 9}},
 			},
-			[]string{"spilled from the owner", "compared b: load 2", "compared a: load 9", "allowed a load under 5", "the key belongs to a"}, nil,
+			[]string{"spilled from the owner", "compared b: load 2", "compared a: load 9", "load bound: 5", "owner of the key: a"}, nil,
 		},
 		{
-			poise.Decision{Rule: poise.RuleOwner, Capacity: 1, ComparedLen: 1, Compared: [2]poise.Compared{{Index: 1}}},
-			[]string{"owner of the key", "allowed a load under 1"}, []string{"belongs"},
+			poise.Decision{Rule: policy.RuleOwner, Notes: [2]poise.Note{{Name: policy.NoteCapacity, Value: 1}}, ComparedLen: 1, Compared: [2]poise.Compared{{Index: 1}}},
+			[]string{"owner of the key", "load bound: 1"}, []string{"owner of the key:"},
 		},
 	} {
 		row.decision.View, row.decision.Policy, row.decision.Chosen = view, "P", 1

@@ -18,7 +18,7 @@ func TestDecision_ZeroValueDescribesNoPick(t *testing.T) {
 }
 
 func TestDecision_ReadsTheSameAsValueAndAsPointer(t *testing.T) {
-	d := poise.Decision{View: view(t, named(1)...), Policy: "mine", Rule: poise.RuleOnly, Considered: 1}
+	d := poise.Decision{View: view(t, named(1)...), Policy: "mine", Rule: policy.RuleOnly, Considered: 1}
 	const want = "mine chose backend-0000: only one left\n  of 1 candidates 1 are eligible, 0 tried before, 1 considered"
 	if value, pointer := fmt.Sprint(d), fmt.Sprint(&d); value != want || pointer != want {
 		t.Errorf("they read\n%s\nand\n%s", value, pointer)
@@ -33,11 +33,12 @@ func TestDecision_ReadsWhateverAPolicyFilledIn(t *testing.T) {
 		first    string // line
 		lines    int
 	}{
-		{poise.Decision{View: v, Rule: poise.RuleDraw, Chosen: 7}, " chose ?: drawn at random", 2},
-		{poise.Decision{View: v, Rule: poise.RuleDraw, Chosen: -1}, " chose ?: drawn at random", 2},
-		{poise.Decision{View: v, Rule: 200, Chosen: 1}, " chose backend-0001: unknown rule", 2},
-		{poise.Decision{View: v, Rule: poise.RuleTurn, ComparedLen: 3, Compared: [2]poise.Compared{{Index: 9}}}, " chose backend-0000: its turn", 4},
-		{poise.Decision{View: v, Rule: poise.RuleTurn, ComparedLen: -1}, " chose backend-0000: its turn", 2},
+		{poise.Decision{View: v, Rule: policy.RuleDraw, Chosen: 7}, " chose ?: drawn at random", 2},
+		{poise.Decision{View: v, Rule: policy.RuleDraw, Chosen: -1}, " chose ?: drawn at random", 2},
+		{poise.Decision{View: v, Rule: "a rule of my own", Chosen: 1}, " chose backend-0001: a rule of my own", 2},
+		{poise.Decision{View: v, Rule: "mine", Notes: [2]poise.Note{{Name: "who", Value: 9, Candidate: true}, {Name: "n", Value: 9}}}, " chose backend-0000: mine", 4},
+		{poise.Decision{View: v, Rule: policy.RuleTurn, ComparedLen: 3, Compared: [2]poise.Compared{{Index: 9}}}, " chose backend-0000: its turn", 4},
+		{poise.Decision{View: v, Rule: policy.RuleTurn, ComparedLen: -1}, " chose backend-0000: its turn", 2},
 		{poise.Decision{View: new(poise.View)}, " chose nothing: <nil>", 2},
 	} {
 		lines := strings.Split(row.decision.String(), "\n")
@@ -73,7 +74,7 @@ func TestDecision_AndErrorsQuoteIdentitiesThatCouldPassForMore(t *testing.T) {
 		poise.Sample{ID: "b\x1b[2J\xff"}, poise.Sample{ID: "grün"},
 	)
 	for chosen, want := range []string{`"a\n  left out b: draining"`, `"b\x1b[2J\xff"`, "grün"} {
-		text := poise.Decision{View: v, Policy: "mine", Rule: poise.RuleDraw, Chosen: chosen}.String()
+		text := poise.Decision{View: v, Policy: "mine", Rule: policy.RuleDraw, Chosen: chosen}.String()
 		if lines := strings.Split(text, "\n"); len(lines) != 3 || !strings.HasPrefix(lines[0], "mine chose "+want+":") {
 			t.Errorf("it reads %q", text)
 		}

@@ -72,17 +72,6 @@ var (
 	// ErrTooMany means more candidates than a View, or the table of a policy, can
 	// hold.
 	ErrTooMany = errors.New("poise: too many candidates")
-	// ErrTooManyPoints means the weights of the candidates ask for more points than
-	// the ring may have.
-	ErrTooManyPoints = errors.New("poise: too many points for the ring")
-	// ErrWeightOverflow means weights that are too large together for the policy.
-	ErrWeightOverflow = errors.New("poise: the weights are too large together")
-	// ErrTooSmall means a setting below its range.
-	ErrTooSmall = errors.New("poise: setting is too small")
-	// ErrTooLarge means a setting above its range.
-	ErrTooLarge = errors.New("poise: setting is too large")
-	// ErrNotPrime means a table size that is not prime.
-	ErrNotPrime = errors.New("poise: table size must be prime")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )

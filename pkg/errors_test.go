@@ -14,7 +14,7 @@ var sentinels = []error{
 	poise.ErrAtCapacity, poise.ErrForeignSelection, poise.ErrNotEligible, poise.ErrOutOfRange,
 	poise.ErrInvalidWeight, poise.ErrNilCandidate, poise.ErrEmptyIdentity, poise.ErrDuplicateIdentity,
 	poise.ErrInvalidStatus, poise.ErrInvalidReason, poise.ErrUnknownWord, poise.ErrNilTracker, poise.ErrMixedLoad,
-	poise.ErrInconsistentTopology, poise.ErrNotAscending, poise.ErrTooMany, poise.ErrNilView, poise.ErrWeightOverflow,
+	poise.ErrInconsistentTopology, poise.ErrNotAscending, poise.ErrTooMany, poise.ErrNilView,
 }
 
 // Cases: PE1.

@@ -34,7 +34,6 @@ func requireNames[E ~uint8](t *testing.T, known int, unknown string) {
 func TestEnumerations_HaveDistinctNamesAndOneForTheUnknown(t *testing.T) {
 	requireNames[poise.Status](t, 3, "unknown status")
 	requireNames[poise.Reason](t, 10, "unknown reason")
-	requireNames[poise.Rule](t, 18, "unknown rule")
 	requireNames[poise.Outcome](t, 7, "unknown outcome")
 	requireNames[poise.LoadUnit](t, 2, "unknown unit")
 }
@@ -57,24 +56,6 @@ func TestEnumerations_NameWhatTheyMean(t *testing.T) {
 		{poise.ExcludedNotReady, "not ready"},
 		{poise.ExcludedByUser, "left out by user"},
 		{poise.ExcludedOutOfScope, "out of scope"},
-		{poise.RuleNone, "none"},
-		{poise.RuleOnly, "only one left"},
-		{poise.RuleTurn, "its turn"},
-		{poise.RuleDraw, "drawn at random"},
-		{poise.RuleLeastLoad, "least load"},
-		{poise.RuleLessOfTwo, "less loaded of two"},
-		{poise.RuleTieOfTwo, "tie of two"},
-		{poise.RuleHighestHash, "highest hash"},
-		{poise.RuleFallback, "fallback without key"},
-		{poise.RuleCustom, "a custom rule"},
-		{poise.RuleWeightedHash, "best hash for its weight"},
-		{poise.RuleOwner, "owner of the key"},
-		{poise.RuleSpilled, "spilled from the owner"},
-		{poise.RuleRing, "next on the ring"},
-		{poise.RuleTable, "slot in the table"},
-		{poise.RuleWalked, "next untried from the key's place"},
-		{poise.RuleLessOfTwoByWeight, "less loaded of two by weight"},
-		{poise.RuleTieOfTwoByWeight, "tie of two by weight"},
 		{poise.Success, "success"},
 		{poise.Failure, "failure"},
 		{poise.Overloaded, "overloaded"},

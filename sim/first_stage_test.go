@@ -17,7 +17,6 @@ import (
 // and a member at its limit refuses. The table must not hold with it.
 type firstStage struct {
 	policy  poise.Policy
-	keyed   bool
 	chance  *rand.Rand
 	members []*oldMember
 	by      map[int]*oldMember // by server

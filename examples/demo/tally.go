@@ -10,6 +10,7 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/observe"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
 // tally counts what the library's events and the callers say.
@@ -122,7 +123,7 @@ var exhibits = [...]struct {
 	fits  func(poisehttp.Event) bool
 }{
 	{"a retry", func(e poisehttp.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
-	{"a first attempt", func(e poisehttp.Event) bool { return e.Attempt == 1 && e.Decision.Rule != poise.RuleTieOfTwo }},
+	{"a first attempt", func(e poisehttp.Event) bool { return e.Attempt == 1 && e.Decision.Rule != policy.RuleTieOfTwo }},
 	{"backends ejected and draining", func(e poisehttp.Event) bool {
 		return leftOut(e.Decision.View, poise.ExcludedEjected) && leftOut(e.Decision.View, poise.ExcludedDraining)
 	}},

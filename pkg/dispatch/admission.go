@@ -402,12 +402,12 @@ func (s *attempt) lastResort(p *published) bool {
 }
 
 // explain says how the attempt came to a member that the policy did not pick.
-func (s *attempt) explain(p *published, m *member, policy string) {
+func (s *attempt) explain(p *published, m *member, rule poise.Rule) {
 	if s.query.Why == nil {
 		return
 	}
 	*s.query.Why = poise.Decision{
-		View: p.view, Policy: "dispatch, " + policy, Rule: poise.RuleCustom, Chosen: p.index(m), Considered: p.view.Len(),
+		View: p.view, Policy: "dispatch", Rule: rule, Chosen: p.index(m), Considered: p.view.Len(),
 	}
 }
 

@@ -73,7 +73,6 @@ type life[E comparable] struct {
 	endpoint    E
 	incarnation uint64
 	probed      *probed // nil: it is not probed
-	drains      bool    // the Source says so
 }
 
 // taking is how far a Balancer has come with its Source. It belongs to its

@@ -15,10 +15,9 @@ import (
 
 // ward counts the calls that a member holds, and knows when it was released.
 type ward struct {
-	limit, calls int64
-	inside       atomic.Int64
-	released     atomic.Bool
-	ended        atomic.Int64
+	limit    int64
+	inside   atomic.Int64
+	released atomic.Bool
 }
 
 // Many callers, changes of every kind and a driver at once.

@@ -87,7 +87,7 @@ func defaultTo[T comparable](value, otherwise T) T {
 }
 
 // ActiveHealth says from the results of probes whether a candidate is healthy, and
-// when the next probe is due. It sends none itself: a [Runner], or whoever owns a
+// when the next probe is due. It sends none itself: a [Prober], or whoever owns a
 // clock, reserves a probe, sends it, and completes or cancels the reservation.
 //
 // An ActiveHealth is made by NewActiveHealth. Its condition is Unknown and its
@@ -96,18 +96,15 @@ func defaultTo[T comparable](value, otherwise T) T {
 // # Contract
 //
 //   - At most one reservation is outstanding at any instant.
-//   - Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 //   - A probe is due at once if none was completed or cancelled before, and else one interval of the present condition after the last was.
 //   - The condition becomes Healthy or Unhealthy exactly when that many probes in a row as its threshold says have agreed, and otherwise stays.
 //   - A result starts the count of the opposite one again.
 //   - Only the outstanding reservation has effect: one that was completed, cancelled, voided or lost before is reported as such and changes nothing.
 //   - A cancelled probe leaves the condition and both counts alone.
-//   - Force sets the condition at once, starts both counts again and voids the outstanding reservation.
 //   - A reservation that is not ended within Hold is lost, and counts as cancelled at the instant its Hold ended.
 //   - Each wait is at most the interval and at least what Jitter leaves of it, which is never nothing.
 //   - A clock that steps back costs at most one more interval, or one more Hold, from the next Reserve.
 //   - Due, State and Excluded change nothing.
-//   - A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
 //
 // # Cost
 //
@@ -134,8 +131,6 @@ type ActiveHealth struct {
 	// draw is the chance of the last reservation, from which every wait after it
 	// follows, so that asking needs none.
 	draw uint64
-	// changed is what those who wait watch; nil if nobody does.
-	changed *syncx.Event
 }
 
 // Reservation is the right to send one probe, issued by Reserve and given back by
@@ -173,25 +168,14 @@ func NewActiveHealth(cfg ActiveHealthConfig) (*ActiveHealth, error) {
 // Reserve returns the right to send one probe at the instant now, or ErrNotDue or
 // ErrProbeRunning with the answer of Due. The chance draws the jitter of the wait
 // that follows; nil draws from the runtime.
+//
+// # Contract
+//
+//   - Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.reserve(now, chance)
-}
-
-// reserveOrWatch is Reserve that, if it is refused, returns an event as well: it
-// happens when a reservation ends or the condition is forced the next time. Were the
-// event made after the refusal, what happened in between would be missed.
-func (h *ActiveHealth) reserveOrWatch(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, changed *syncx.Event, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r, wait, err = h.reserve(now, chance); err != nil {
-		if h.changed == nil {
-			h.changed = new(syncx.Event)
-		}
-		changed = h.changed
-	}
-	return r, wait, changed, err
 }
 
 // reserve answers Reserve. Requires mu.
@@ -239,7 +223,11 @@ func (h *ActiveHealth) Cancel(r Reservation, now time.Time) bool {
 }
 
 // Force sets the condition at the instant now. A probe that was due stays so, one
-// that is running counts no more, and a Runner that waits looks again.
+// that is running counts no more.
+//
+// # Contract
+//
+//   - Force sets the condition at once, starts both counts again and voids the outstanding reservation.
 func (h *ActiveHealth) Force(condition Condition, now time.Time) error {
 	if condition >= conditions {
 		return outOfRange("condition", condition)
@@ -249,7 +237,6 @@ func (h *ActiveHealth) Force(condition Condition, now time.Time) error {
 	h.settle(now)
 	h.condition, h.healthy, h.unhealthy = condition, 0, 0
 	h.running = false
-	h.wake()
 	return nil
 }
 
@@ -271,18 +258,14 @@ func (h *ActiveHealth) State(now time.Time) ActiveState {
 
 // Excluded returns why the candidate may not be chosen: ExcludedUnhealthy, for an
 // Unknown that is denied as well, or NotExcluded. Time alone never changes it.
+//
+// # Contract
+//
+//   - A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
 func (h *ActiveHealth) Excluded() poise.Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.excluded()
-}
-
-// wake makes the event happen that somebody watches. Requires mu.
-func (h *ActiveHealth) wake() {
-	if h.changed != nil {
-		h.changed.Fire()
-		h.changed = nil
-	}
 }
 
 // settle brings the state up to the instant: a lost reservation ends, and a clock
@@ -307,7 +290,6 @@ func (h *ActiveHealth) end(r Reservation, now time.Time) bool {
 		return false
 	}
 	h.running, h.probed, h.ended = false, true, now
-	h.wake()
 	return true
 }
 

@@ -1,7 +1,6 @@
 package health_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -41,22 +40,4 @@ func BenchmarkActiveHealth(b *testing.B) {
 			now = now.Add(time.Second)
 		}
 	})
-}
-
-// One probe of a Runner with all that belongs to it: the wait until it is due, two
-// timers, a goroutine and the record.
-func BenchmarkRunner(b *testing.B) {
-	r, err := health.NewRunner(health.RunnerConfig{
-		Health: newActive(b, health.ActiveHealthConfig{Interval: 1}),
-		Probe:  func(context.Context) error { return nil },
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := r.RunOnce(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -5,6 +5,12 @@ package health
 import "time"
 
 // CircuitEvent is one transition of a Circuit.
+//
+// # Contract
+//
+//   - The Observer gets the event of every transition once and in order, under no lock.
+//   - The Observer may use the circuit; an event that it causes arrives after it has returned.
+//   - A panic of the Observer reaches the caller, loses no other event and leaves no permit out.
 type CircuitEvent struct {
 	From, To CircuitMode
 	// Epoch is the number of the epoch that began.
@@ -17,12 +23,12 @@ type CircuitEvent struct {
 	OpenFor time.Duration
 }
 
-// untold reports whether an event waits and nobody delivers. Requires mu.
-func (c *Circuit) untold() bool { return len(c.events) > 0 && !c.telling }
+// undelivered reports whether an event waits and nobody delivers. Requires mu.
+func (c *Circuit) undelivered() bool { return len(c.events) > 0 && !c.delivering }
 
-// tell delivers the events that wait, unless somebody does so already: there is one
+// deliver delivers the events that wait, unless somebody does so already: there is one
 // at a time, so that they arrive in order, and it goes on until none is left.
-func (c *Circuit) tell() {
+func (c *Circuit) deliver() {
 	for {
 		event, ok := c.next()
 		if !ok {
@@ -36,12 +42,12 @@ func (c *Circuit) tell() {
 func (c *Circuit) next() (event CircuitEvent, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.untold() {
+	if !c.undelivered() {
 		return CircuitEvent{}, false
 	}
 	event = c.events[0]
 	c.events = c.events[1:]
-	c.telling = true
+	c.delivering = true
 	return event, true
 }
 
@@ -51,10 +57,10 @@ func (c *Circuit) observe(event CircuitEvent) {
 	returned := false
 	defer func() {
 		c.mu.Lock()
-		c.telling = false
+		c.delivering = false
 		c.mu.Unlock()
 		if !returned {
-			c.tell()
+			c.deliver()
 		}
 	}()
 	c.cfg.Observer(event)

@@ -21,7 +21,7 @@ var (
 	ErrUnknownMember = errors.New("health: unknown member")
 )
 
-// Errors of ActiveHealth.Reserve, of a Runner and of a Prober. Nothing has changed, and waiting
+// Errors of ActiveHealth.Reserve and of a Prober. Nothing has changed, and waiting
 // helps.
 var (
 	// ErrNotDue means the time to the next probe is not over.

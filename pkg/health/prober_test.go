@@ -484,3 +484,13 @@ func TestNewProber_RefusesBadSettings(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 }
+
+// after lets the time of the bubble pass.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func hang(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+var errRefused = errors.New("connection refused")

@@ -24,7 +24,7 @@ type attempt struct {
 	early    *informational // nil if nobody wants it
 
 	// Written before the body goes to the caller, read by whoever ends it.
-	header time.Time
+	header time.Duration // from admission to the header or the error
 	status int
 	result poise.Result
 	body   io.ReadCloser // the endpoint's
@@ -44,8 +44,7 @@ type attempt struct {
 	// known whether another one follows.
 	untold  bool
 	retried bool
-	late    poise.Result
-	end     time.Time // written by whoever ends it
+	total   time.Duration // from admission to the end; written by whoever ends it
 }
 
 // send makes the call and returns its response. On an error the attempt has
@@ -67,7 +66,7 @@ func (a *attempt) send(out *http.Request, timeout time.Duration) (resp *http.Res
 	if resp == nil && err == nil {
 		err = errNoResponse
 	}
-	a.header = a.now()
+	a.header = time.Since(a.slot.Began())
 	a.result, err = a.judge(resp, err, timeout)
 	if err == nil {
 		a.status = resp.StatusCode
@@ -93,14 +92,14 @@ func (a *attempt) judge(resp *http.Response, err error, timeout time.Duration) (
 		if cause := context.Cause(req.Context()); cause != nil {
 			err = cause
 		}
-		outcome := leftBy(req, a.header)
+		outcome := leftBy(req, a.answered())
 		if outcome == poise.Silent && unsound != nil {
 			outcome = poise.Invalid
 		}
 		return poise.Result{Outcome: outcome, Err: err}, err
 	case timedOut:
 		outcome := poise.Silent
-		if unsound != nil || a.header.Sub(a.slot.Began()) > timeout+pauseGrace {
+		if unsound != nil || a.header > timeout+pauseGrace {
 			outcome = poise.Invalid
 		}
 		late := error(ErrAttemptTimeout)
@@ -195,7 +194,7 @@ func (a *attempt) closed() { a.finish(poise.Result{}, a.now()) }
 // observer.
 func (a *attempt) finish(late poise.Result, now time.Time) {
 	if a.release(late, now) {
-		a.tell()
+		a.tell(late)
 	}
 }
 
@@ -204,9 +203,6 @@ func (a *attempt) finish(late poise.Result, now time.Time) {
 func (a *attempt) release(late poise.Result, now time.Time) bool {
 	if !a.slot.End(late, now) {
 		return false
-	}
-	if a.status != 0 {
-		a.late = late
 	}
 	a.free(now)
 	return true
@@ -217,9 +213,9 @@ func (a *attempt) free(now time.Time) {
 	if a.watch.by != nil {
 		a.core.watchdog.remove(&a.watch)
 	}
-	a.end = now
-	if a.header.IsZero() {
-		a.header = now
+	a.total = now.Sub(a.slot.Began())
+	if a.header == 0 {
+		a.header = a.total
 	}
 	a.sent.release()
 	if a.cancel != nil {
@@ -227,6 +223,9 @@ func (a *attempt) free(now time.Time) {
 		a.cancel()
 	}
 }
+
+// answered is the instant of the header, or of the error.
+func (a *attempt) answered() time.Time { return a.slot.Began().Add(a.header) }
 
 // now is the instant, counted from the admission: half the price of a clock that
 // tells the time of day, too.
@@ -239,19 +238,18 @@ func (a *attempt) now() time.Time {
 func (a *attempt) tellLate() {
 	if a.untold {
 		a.untold = false
-		a.tell()
+		a.tell(poise.Result{})
 	}
 }
 
-func (a *attempt) tell() {
+func (a *attempt) tell(late poise.Result) {
 	observe := a.core.cfg.Observe
 	if observe == nil {
 		return
 	}
-	began := a.slot.Began()
 	observe(Event{
 		Request: a.request, Endpoint: a.slot.ID(), Attempt: a.slot.Attempt(), Choice: a.slot.Choice(),
-		Began: began, Result: a.result, Late: a.late, Status: a.status, Retried: a.retried,
-		Header: a.header.Sub(began), Total: a.end.Sub(began), Decision: a.decision,
+		Began: a.slot.Began(), Result: a.result, Late: late, Status: a.status, Retried: a.retried,
+		Header: a.header, Total: a.total, Decision: a.decision,
 	})
 }

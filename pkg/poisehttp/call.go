@@ -26,6 +26,7 @@ type call struct {
 	// What the call holds at the moment. settle gives back whatever is left.
 	body    io.ReadCloser  // the request's, while no attempt has it
 	small   []byte         // what the request's body holds, if it is short and in memory
+	spare   *attempt       // to be used next; nil: a new one
 	next    *attempt       // admitted, not yet sent
 	last    *attempt       // sent last
 	pending *http.Response // of last, until it is delivered or discarded
@@ -61,7 +62,6 @@ func (c *call) run() (*http.Response, error) {
 		}
 		c.last.retried = true
 		c.leave()
-		c.last.recycle()
 	}
 }
 
@@ -144,7 +144,10 @@ func (c *call) outgoing(a *attempt, timeout time.Duration) *http.Request {
 
 // acquire finds an endpoint for another attempt.
 func (c *call) acquire() error {
-	a := c.core.attempts.Get().(*attempt)
+	a := c.spare
+	if c.spare = nil; a == nil {
+		a = new(attempt)
+	}
 	a.core, a.request = c.core, c.request
 	if c.explain {
 		a.decision = new(poise.Decision)
@@ -152,7 +155,7 @@ func (c *call) acquire() error {
 	}
 	ctx := c.request.Context()
 	if err := c.core.balancer.Acquire(ctx, c.query, &a.slot); err != nil {
-		a.recycle()
+		c.spare = a
 		return err
 	}
 	c.next = a
@@ -172,12 +175,12 @@ func (c *call) asksForAnother() bool {
 func (c *call) again(err error) bool {
 	c.note(err)
 	if err == nil {
-		c.last.slot.Answered(c.last.result, c.last.header)
+		c.last.slot.Answered(c.last.result, c.last.answered())
 	}
 	if c.override.Attempts > 0 && c.sent >= c.override.Attempts || gaveUp(c.request) || !c.replayable() {
 		return false
 	}
-	step := c.core.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.header)
+	step := c.core.balancer.Loop().Next(&c.attempts, c.verdict(err), c.repeatable || errors.Is(err, ErrNotSent), c.last.answered())
 	return step.Action == dispatch.Repeat && c.replay() && c.pause(step.Wait) && c.acquire() == nil
 }
 
@@ -303,24 +306,19 @@ func (c *call) fail(err error) error {
 	return &CallError{Attempts: c.failed, Err: err, Decision: c.decision}
 }
 
-// recycle gives the call back when all has ended well, for another one to use.
+// recycle gives the call back when all has ended well, for another one to use, and its
+// attempt with it, unless the body of that is the caller's.
 func (c *call) recycle() {
-	shared, last := c.core, c.last
+	shared, a := c.core, c.last
+	if a == nil {
+		a = c.spare
+	}
 	*c = call{}
+	if a != nil && !a.delivered {
+		*a = attempt{}
+		c.spare = a
+	}
 	shared.calls.Put(c)
-	if last != nil {
-		last.recycle()
-	}
-}
-
-// recycle gives the attempt back when it has ended, unless its body is the caller's.
-func (a *attempt) recycle() {
-	if a.delivered {
-		return
-	}
-	shared := a.core
-	*a = attempt{}
-	shared.attempts.Put(a)
 }
 
 // mostDiscarded is how much of a response that nobody wants is read, so that its
@@ -338,7 +336,7 @@ func (a *attempt) discard(resp *http.Response) {
 	if a.sent != nil {
 		_ = a.sent.Close()
 	}
-	a.finish(poise.Result{}, a.header)
+	a.finish(poise.Result{}, a.answered())
 	if body == nil || body == http.NoBody {
 		return
 	}

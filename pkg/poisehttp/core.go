@@ -12,7 +12,6 @@ type core struct {
 	balancer *dispatch.Balancer[Endpoint]
 	watchdog watchdog
 
-	// What a call needs while RoundTrip runs, and an attempt until its answer is the
-	// caller's.
-	calls, attempts syncx.Pool
+	// calls are what calls need while RoundTrip runs, to be used again.
+	calls syncx.Pool
 }

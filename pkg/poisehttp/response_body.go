@@ -3,6 +3,8 @@ package poisehttp
 import (
 	"io"
 	"net/http"
+
+	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // deliver hands the response to the caller. From here on the body's end is the
@@ -12,13 +14,13 @@ func (a *attempt) deliver(resp *http.Response) *http.Response {
 	a.body = resp.Body
 	if resp.Body == nil || resp.Body == http.NoBody {
 		resp.Body = http.NoBody
-		if a.slot.Complete(a.result, a.header) {
-			a.free(a.header)
-			a.tell()
+		if now := a.answered(); a.slot.Complete(a.result, now) {
+			a.free(now)
+			a.tell(poise.Result{})
 		}
 		return resp
 	}
-	a.slot.Answered(a.result, a.header)
+	a.slot.Answered(a.result, a.answered())
 	a.upgraded = resp.StatusCode == http.StatusSwitchingProtocols && isWriter(resp.Body)
 	a.delivered = true
 	if a.upgraded {
@@ -42,9 +44,14 @@ type responseBody struct{ *attempt }
 
 // Read reads the response; its end ends the attempt.
 func (r responseBody) Read(p []byte) (int, error) {
-	r.watch.reading.Store(r.core.watchdog.now())
+	timed := r.core.watchdog.stalled > 0
+	if timed {
+		r.watch.reading.Store(r.core.watchdog.now())
+	}
 	n, err := r.body.Read(p)
-	r.watch.reading.Store(0)
+	if timed {
+		r.watch.reading.Store(0)
+	}
 	if err != nil {
 		err = r.bodyEnded(err)
 	}

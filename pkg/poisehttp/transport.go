@@ -50,7 +50,6 @@ func New(cfg Config) (*Transport, error) {
 	t := new(Transport)
 	t.core.cfg = cfg
 	t.core.calls.New = func() any { return new(call) }
-	t.core.attempts.New = func() any { return new(attempt) }
 	if t.core.hosts, err = newHosts(cfg.Hosts); err != nil {
 		return nil, err
 	}

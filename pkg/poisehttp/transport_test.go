@@ -26,12 +26,6 @@ func contextWithCancel(t testing.TB) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// pass lets the time pass.
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
-}
-
 func TestTransport_GivesEachAttemptItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events record

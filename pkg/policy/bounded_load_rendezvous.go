@@ -69,10 +69,10 @@ type BoundedLoadRendezvous struct {
 var _ poise.Policy = (*BoundedLoadRendezvous)(nil)
 
 // NewBoundedLoadRendezvous returns a BoundedLoadRendezvous, or a
-// [poise.FieldError] of ErrTooSmall for a percentage from 1 to 99.
+// [poise.FieldError] of a RangeError for a percentage from 1 to 99.
 func NewBoundedLoadRendezvous(cfg BoundedLoadRendezvousConfig) (*BoundedLoadRendezvous, error) {
 	if cfg.Percent != 0 && cfg.Percent < 100 {
-		return nil, &poise.FieldError{Field: "Percent", Value: cfg.Percent, Err: poise.ErrTooSmall}
+		return nil, &poise.FieldError{Field: "Percent", Value: cfg.Percent, Err: &poise.RangeError{Min: uint32(100)}}
 	}
 	return &BoundedLoadRendezvous{cfg: cfg}, nil
 }

@@ -79,12 +79,14 @@ func (p *boundedLoadPicker) explain(q *poise.Query, n int, owner, best *room) {
 	chosen, ownerIndex := p.view.Eligible(best.position), p.view.Eligible(owner.position)
 	compared := []poise.Compared{{Index: chosen, Figure: best.load}, {Index: ownerIndex, Figure: owner.load}}
 	if chosen == ownerIndex {
-		explain(p.view, q, "BoundedLoadRendezvous", poise.RuleOwner, chosen, n, n, compared[:1]...)
+		explain(p.view, q, "BoundedLoadRendezvous", RuleOwner, chosen, n, n, compared[:1]...)
 	} else {
-		explain(p.view, q, "BoundedLoadRendezvous", poise.RuleSpilled, chosen, n, n, compared...)
-		q.Why.Spilled, q.Why.Owner = true, ownerIndex
+		explain(p.view, q, "BoundedLoadRendezvous", RuleSpilled, chosen, n, n, compared...)
 	}
-	q.Why.Capacity = best.capacity
+	q.Why.AddNote(poise.Note{Name: NoteCapacity, Value: best.capacity})
+	if chosen != ownerIndex {
+		q.Why.AddNote(poise.Note{Name: NoteOwner, Value: uint64(ownerIndex), Candidate: true})
+	}
 }
 
 // Preference lists the candidates by their score, the lowest first, as picks

@@ -6,6 +6,18 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
+// Errors of a View or a setting that a policy cannot serve. They arrive inside a
+// [poise.FieldError], which names the field and the value.
+var (
+	// ErrNotPrime means a table size that is not prime.
+	ErrNotPrime = errors.New("policy: table size must be prime")
+	// ErrTooManyPoints means the weights of the candidates ask for more points than
+	// the ring may have.
+	ErrTooManyPoints = errors.New("policy: too many points for the ring")
+	// ErrWeightOverflow means weights that are too large together for the policy.
+	ErrWeightOverflow = errors.New("policy: the weights are too large together")
+)
+
 // errNilView is the refusal of every Prepare that gets no View.
 var errNilView error = &poise.FieldError{Field: "view", Value: nil, Err: poise.ErrNilView}
 

@@ -62,8 +62,8 @@ func ExampleBoundedLoadRendezvous() {
 	//   of 2 candidates 2 are eligible, 0 tried before, 2 considered
 	//   compared cool: load 0
 	//   compared hot: load 3
-	//   allowed a load under 3
-	//   the key belongs to hot
+	//   load bound: 3
+	//   owner of the key: hot
 }
 
 // In which order a key would go through the candidates if calls failed.

@@ -268,8 +268,8 @@ func TestKeyedPolicies_AgedIsAsFresh(t *testing.T) {
 				}
 				var why poise.Decision
 				_, _ = old.try(poise.Query{Key: poise.StringKey("key"), Why: &why})
-				if why.Generation > last {
-					rebuilt, last = rebuilt+1, why.Generation
+				if generation, _ := why.Note(policy.NoteTable); generation > last {
+					rebuilt, last = rebuilt+1, generation
 				}
 			}
 			if name == "RingHash" && size == 17 && rebuilt < 8 {

@@ -39,7 +39,7 @@ func TestKeyedPolicies_WithoutAKey(t *testing.T) {
 		}
 		var why poise.Decision
 		lenient.pick(t, poise.Query{Why: &why})
-		if why.Policy != name || why.Rule != poise.RuleFallback {
+		if why.Policy != name || why.Rule != policy.RuleFallback {
 			t.Errorf("%s without a key says %+v", name, why)
 		}
 		_, err := strict.try(poise.Query{Why: &why})
@@ -62,8 +62,8 @@ func TestKeyedPolicies_RefuseWhatTheirNoKeyPolicyRefuses(t *testing.T) {
 		var why poise.Decision
 		d := open(t, p, backends(2))
 		d.pick(t, poise.Query{Key: poise.Uint64Key(1), Why: &why})
-		if why.Generation > 1 {
-			t.Errorf("%s: generation %d after one View that served", name, why.Generation)
+		if generation, _ := why.Note(policy.NoteTable); generation > 1 {
+			t.Errorf("%s: generation %d after one View that served", name, generation)
 		}
 	}
 }
@@ -102,15 +102,15 @@ func TestKeyedPolicies_RefuseBadSettings(t *testing.T) {
 		field string
 		want  error
 	}{
-		{"1 percent", bounded(1), "Percent", poise.ErrTooSmall},
-		{"99 percent", bounded(99), "Percent", poise.ErrTooSmall},
-		{"2 points of at most 1", ring(2, 1), "PointsPerWeight", poise.ErrTooLarge},
-		{"the default of at most 127", ring(0, 127), "PointsPerWeight", poise.ErrTooLarge},
-		{"more than the default maximum", ring(policy.DefaultMaxPoints+1, 0), "PointsPerWeight", poise.ErrTooLarge},
-		{"1 slot", maglev(1), "TableSize", poise.ErrTooSmall},
-		{"4 slots", maglev(4), "TableSize", poise.ErrNotPrime},
-		{"5,000,012 slots, which is not prime", maglev(5_000_012), "TableSize", poise.ErrTooLarge},
-		{"a prime beyond the largest size", maglev(5_000_081), "TableSize", poise.ErrTooLarge},
+		{"1 percent", bounded(1), "Percent", poise.ErrOutOfRange},
+		{"99 percent", bounded(99), "Percent", poise.ErrOutOfRange},
+		{"2 points of at most 1", ring(2, 1), "PointsPerWeight", poise.ErrOutOfRange},
+		{"the default of at most 127", ring(0, 127), "PointsPerWeight", poise.ErrOutOfRange},
+		{"more than the default maximum", ring(policy.DefaultMaxPoints+1, 0), "PointsPerWeight", poise.ErrOutOfRange},
+		{"1 slot", maglev(1), "TableSize", poise.ErrOutOfRange},
+		{"4 slots", maglev(4), "TableSize", policy.ErrNotPrime},
+		{"5,000,012 slots, which is not prime", maglev(5_000_012), "TableSize", poise.ErrOutOfRange},
+		{"a prime beyond the largest size", maglev(5_000_081), "TableSize", poise.ErrOutOfRange},
 	} {
 		checkFieldError(t, row.name, row.err, row.field, row.want)
 	}
@@ -150,7 +150,9 @@ func explained(t reporter, d desk, q poise.Query) poise.Decision {
 // generationOf returns the number of the table that decides on the View.
 func generationOf(t reporter, p poise.Policy, samples []poise.Sample) uint64 {
 	t.Helper()
-	return explained(t, open(t, p, samples), number(1)).Generation
+	why := explained(t, open(t, p, samples), number(1))
+	generation, _ := why.Note(policy.NoteTable)
+	return generation
 }
 
 // Claim: RingHash numbers its rings from 1, and keeps the ring there is while its unit is that of the View, all eligible candidates have their points on it, and at least half of its points are theirs.
@@ -174,10 +176,10 @@ func TestRingHash_NumbersItsRings(t *testing.T) {
 	check(1, excluded)
 
 	_, err := p.Prepare(viewOf(t, weighted(t, named("a", "b"), 3, 1)))
-	checkFieldError(t, "weights 3 and 1", err, "candidates[0].Weight", poise.ErrTooManyPoints)
+	checkFieldError(t, "weights 3 and 1", err, "candidates[0].Weight", policy.ErrTooManyPoints)
 	excluded[0].Status, excluded[1].Status = poise.Ready, poise.Draining
 	_, err = p.Prepare(viewOf(t, weighted(t, excluded, 1, 1, 2)))
-	checkFieldError(t, "the heavy one at the end", err, "candidates[2].Weight", poise.ErrTooManyPoints)
+	checkFieldError(t, "the heavy one at the end", err, "candidates[2].Weight", policy.ErrTooManyPoints)
 	check(1, named("a", "b"))
 
 	// The same proportions are the same picks on another ring.
@@ -226,7 +228,7 @@ func TestRingHash_RefusesAHugeWeightAtOnce(t *testing.T) {
 	runtime.ReadMemStats(&start)
 	_, err := p.Prepare(viewOf(t, weighted(t, named("A", "B"), 1_000_000, 1)))
 	runtime.ReadMemStats(&end)
-	checkFieldError(t, "a weight of a million", err, "candidates[0].Weight", poise.ErrTooManyPoints)
+	checkFieldError(t, "a weight of a million", err, "candidates[0].Weight", policy.ErrTooManyPoints)
 	if grown := end.TotalAlloc - start.TotalAlloc; grown > 1<<20 {
 		t.Errorf("the refusal took %d bytes", grown)
 	}
@@ -234,7 +236,7 @@ func TestRingHash_RefusesAHugeWeightAtOnce(t *testing.T) {
 		t.Errorf("the serving ring picks %s, was %s", after, before)
 	}
 	_, err = p.Prepare(viewOf(t, weighted(t, named("A", "B", "C"), 1, 1<<32-1, 1<<32-1)))
-	checkFieldError(t, "the largest weights", err, "candidates[1].Weight", poise.ErrTooManyPoints)
+	checkFieldError(t, "the largest weights", err, "candidates[1].Weight", policy.ErrTooManyPoints)
 }
 
 // What each says of a pick in which one is left out, one was tried and two are left.
@@ -248,19 +250,21 @@ func TestKeyedPolicies_SayWhatDecided(t *testing.T) {
 		want  poise.Decision
 	}{
 		{"Rendezvous", []int{2, 1}, poise.Decision{
-			Rule: poise.RuleHighestHash, Considered: 2, Tried: 1, ComparedLen: 1,
+			Rule: policy.RuleHighestHash, Considered: 2, Tried: 1, ComparedLen: 1, Measure: poise.MeasureHash,
 			Compared: [2]poise.Compared{{Index: 0, Figure: 0x7a42b2553d284c4f}},
 		}},
 		{"WeightedRendezvous", []int{2, 1}, poise.Decision{
-			Rule: poise.RuleWeightedHash, Considered: 2, Tried: 1, ComparedLen: 1,
+			Rule: policy.RuleWeightedHash, Considered: 2, Tried: 1, ComparedLen: 1, Measure: poise.MeasureHash,
 			Compared: [2]poise.Compared{{Index: 0, Figure: 0x7a42b2553d284c4f}},
 		}},
 		{"BoundedLoadRendezvous", []int{2, 1}, poise.Decision{
-			Rule: poise.RuleOwner, Considered: 2, Tried: 1, ComparedLen: 1, Capacity: 2,
+			Rule: policy.RuleOwner, Considered: 2, Tried: 1, ComparedLen: 1, Measure: poise.MeasureLoad,
+			Notes:    [2]poise.Note{{Name: policy.NoteCapacity, Value: 2}},
 			Compared: [2]poise.Compared{{Index: 0}},
 		}},
 		{"BoundedLoadRendezvous", []int{2, 0, 1}, poise.Decision{
-			Rule: poise.RuleOwner, Considered: 1, Tried: 2, ComparedLen: 1, Capacity: 3, Chosen: 3,
+			Rule: policy.RuleOwner, Considered: 1, Tried: 2, ComparedLen: 1, Chosen: 3, Measure: poise.MeasureLoad,
+			Notes:    [2]poise.Note{{Name: policy.NoteCapacity, Value: 3}},
 			Compared: [2]poise.Compared{{Index: 3, Figure: 1}},
 		}},
 	} {
@@ -276,7 +280,7 @@ func TestKeyedPolicies_SayWhatDecided(t *testing.T) {
 // The tables say which generation they are, and whether the key's own place decided.
 func TestTablePolicies_SayWhatDecided(t *testing.T) {
 	samples := named("a", "b", "c")
-	for name, rule := range map[string]poise.Rule{"RingHash": poise.RuleRing, "Maglev": poise.RuleTable} {
+	for name, rule := range map[string]poise.Rule{"RingHash": policy.RuleRing, "Maglev": policy.RuleTable} {
 		d := open(t, keyedKinds[name](t, keyedConfig{}), samples)
 		places := map[uint64]bool{}
 		for k := range 50 {
@@ -284,7 +288,8 @@ func TestTablePolicies_SayWhatDecided(t *testing.T) {
 			own := explained(t, d, q)
 			places[own.Compared[0].Figure] = true
 			want := poise.Decision{
-				View: d.view, Policy: name, Rule: rule, Chosen: own.Chosen, Considered: 1, Generation: 1,
+				View: d.view, Policy: name, Rule: rule, Chosen: own.Chosen, Considered: 1, Measure: policy.MeasurePlace,
+				Notes:    [2]poise.Note{{Name: policy.NoteTable, Value: 1}},
 				Compared: own.Compared, ComparedLen: 1,
 			}
 			if own != want || own.Compared[0].Index != own.Chosen {
@@ -292,7 +297,7 @@ func TestTablePolicies_SayWhatDecided(t *testing.T) {
 			}
 			q.Tried = retried(samples, own.Chosen)
 			walked := explained(t, d, q)
-			if walked.Rule != poise.RuleWalked || walked.Tried != 1 || walked.Compared[0].Figure == own.Compared[0].Figure {
+			if walked.Rule != policy.RuleWalked || walked.Tried != 1 || walked.Compared[0].Figure == own.Compared[0].Figure {
 				t.Fatalf("%s walked on and says %+v", name, walked)
 			}
 			// A candidate that the key does not lead to first may be tried at no cost.
@@ -440,12 +445,13 @@ func TestBoundedLoadRendezvous_SpillsOnlyFromAFullOwner(t *testing.T) {
 			owner := plain.pick(t, number(k))
 			limit := (110*(a+b+c+1)*uint64(owner+1) + 599) / 600
 			full := []uint64{a, b, c}[owner] >= limit
-			if why.Spilled != full || why.Spilled && why.Owner != owner || !why.Spilled && why.Chosen != owner {
+			told, says := why.Note(policy.NoteOwner)
+			if says != full || says && int(told) != owner || !says && why.Chosen != owner {
 				t.Fatalf("loads %d %d %d, key %d: owner %d full %v, Why is %+v", a, b, c, k, owner, full, why)
 			}
-			if why.Spilled {
+			if full {
 				spilled++
-				if why.Rule != poise.RuleSpilled || why.ComparedLen != 2 || why.Compared[1].Index != owner {
+				if why.Rule != policy.RuleSpilled || why.ComparedLen != 2 || why.Compared[1].Index != owner {
 					t.Fatalf("spilled, and Why is %+v", why)
 				}
 			}
@@ -464,8 +470,9 @@ func TestBoundedLoadRendezvous_At100PercentAlwaysPicks(t *testing.T) {
 		d := open(t, p, samples)
 		for k := range 8 {
 			why := explained(t, d, number(k))
-			if load := why.Compared[0].Figure; load >= why.Capacity {
-				t.Fatalf("loads %d, key %d: picked a load of %d under %d", loads, k, load, why.Capacity)
+			bound, _ := why.Note(policy.NoteCapacity)
+			if load := why.Compared[0].Figure; load >= bound {
+				t.Fatalf("loads %d, key %d: picked a load of %d under %d", loads, k, load, bound)
 			}
 		}
 	}

@@ -138,11 +138,13 @@ func TestBoundedLoadRendezvous_AssignsAsPublished(t *testing.T) {
 		if got := d.pick(t, row.query); got != row.chosen {
 			t.Errorf("%s: picked %d when asked why, want %d", row.name, got, row.chosen)
 		}
-		if why.Capacity != row.capacity || why.Compared[0].Figure != row.load {
-			t.Errorf("%s: load %d under %d, want %d under %d", row.name, why.Compared[0].Figure, why.Capacity, row.load, row.capacity)
+		bound, _ := why.Note(policy.NoteCapacity)
+		owner, spilled := why.Note(policy.NoteOwner)
+		if bound != row.capacity || why.Compared[0].Figure != row.load {
+			t.Errorf("%s: load %d under %d, want %d under %d", row.name, why.Compared[0].Figure, bound, row.load, row.capacity)
 		}
-		if why.Spilled != row.spilled || why.Owner != row.owner {
-			t.Errorf("%s: spilled %v from %d, want %v from %d", row.name, why.Spilled, why.Owner, row.spilled, row.owner)
+		if spilled != row.spilled || int(owner) != row.owner {
+			t.Errorf("%s: spilled %v from %d, want %v from %d", row.name, spilled, owner, row.spilled, row.owner)
 		}
 	}
 }
@@ -205,13 +207,15 @@ func closedLoop(t *testing.T, percent uint32, weights []uint32, requests int) (l
 		// All of them are small, so that this is exact in 64 bits.
 		bound := (uint64(percent)*uint64(k+1)*uint64(weights[chosen]) + 100*sum - 1) / (100 * sum)
 		load := d.view.InFlight(chosen).Current()
-		if why.Capacity != bound || load >= bound || why.Compared[0].Figure != load {
-			t.Fatalf("request %d: load %d, capacity %d, want %d", k, load, why.Capacity, bound)
+		told, _ := why.Note(policy.NoteCapacity)
+		owner, spilled := why.Note(policy.NoteOwner)
+		if told != bound || load >= bound || why.Compared[0].Figure != load {
+			t.Fatalf("request %d: load %d, capacity %d, want %d", k, load, told, bound)
 		}
-		if why.Spilled {
+		if spilled {
 			spills++
-			full := (uint64(percent)*uint64(k+1)*uint64(weights[why.Owner]) + 100*sum - 1) / (100 * sum)
-			if d.view.InFlight(why.Owner).Current() < full {
+			full := (uint64(percent)*uint64(k+1)*uint64(weights[owner]) + 100*sum - 1) / (100 * sum)
+			if d.view.InFlight(int(owner)).Current() < full {
 				t.Fatalf("request %d spilled from an owner with room", k)
 			}
 		}

@@ -250,19 +250,19 @@ func TestLoadAwarePolicies_ReadLoadsAtTheInstantOfTheQuery(t *testing.T) {
 
 // decisions are what each policy says of one pick.
 var decisions = map[string]poise.Decision{
-	"RoundRobin": {Policy: "RoundRobin", Rule: poise.RuleTurn, Chosen: 0, Considered: 1, Tried: 1},
-	"Random":     {Policy: "Random", Rule: poise.RuleDraw, Chosen: 0, Considered: 2, Tried: 1},
+	"RoundRobin": {Policy: "RoundRobin", Rule: policy.RuleTurn, Chosen: 0, Considered: 1, Tried: 1},
+	"Random":     {Policy: "Random", Rule: policy.RuleDraw, Chosen: 0, Considered: 2, Tried: 1},
 	"LeastLoaded": {
-		Policy: "LeastLoaded", Rule: poise.RuleLeastLoad, Chosen: 3, Considered: 2, Tried: 1,
-		Compared: [2]poise.Compared{{Index: 3, Figure: 1}}, ComparedLen: 1,
+		Policy: "LeastLoaded", Rule: policy.RuleLeastLoad, Chosen: 3, Considered: 2, Tried: 1,
+		Compared: [2]poise.Compared{{Index: 3, Figure: 1}}, ComparedLen: 1, Measure: poise.MeasureLoad,
 	},
 	"PowerOfTwoChoices": {
-		Policy: "PowerOfTwoChoices", Rule: poise.RuleLessOfTwo, Chosen: 3, Considered: 2, Tried: 1,
-		Compared: [2]poise.Compared{{Index: 3, Figure: 1}, {Index: 0, Figure: 2}}, ComparedLen: 2,
+		Policy: "PowerOfTwoChoices", Rule: policy.RuleLessOfTwo, Chosen: 3, Considered: 2, Tried: 1,
+		Compared: [2]poise.Compared{{Index: 3, Figure: 1}, {Index: 0, Figure: 2}}, ComparedLen: 2, Measure: poise.MeasureLoad,
 	},
 	"Rendezvous": {
-		Policy: "Rendezvous", Rule: poise.RuleHighestHash, Chosen: 0, Considered: 2, Tried: 1,
-		Compared: [2]poise.Compared{{Index: 0, Figure: 0x7a42b2553d284c4f}}, ComparedLen: 1,
+		Policy: "Rendezvous", Rule: policy.RuleHighestHash, Chosen: 0, Considered: 2, Tried: 1,
+		Compared: [2]poise.Compared{{Index: 0, Figure: 0x7a42b2553d284c4f}}, ComparedLen: 1, Measure: poise.MeasureHash,
 	},
 }
 

@@ -123,6 +123,6 @@ func (p *leastLoadedPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		}
 	}
 	p.policy.cursor.Store(uint64(least.Index) + 1)
-	explain(p.view, q, "LeastLoaded", poise.RuleLeastLoad, least.Index, n, n, least)
+	explain(p.view, q, "LeastLoaded", RuleLeastLoad, least.Index, n, n, least)
 	return p.view.Select(least.Index)
 }

@@ -112,7 +112,7 @@ func TestLoadAwarePolicies_Algebra_Law(t *testing.T) {
 				d := open(t, newWeightedLeastRequest(t, seed), samples)
 				var why poise.Decision
 				d.pick(t, poise.Query{Why: &why})
-				return why.Rule == poise.RuleTieOfTwoByWeight
+				return why.Rule == policy.RuleTieOfTwoByWeight
 			}, loads, seeds, gen.UInt64Range(0, 1<<40)))
 	})
 }

@@ -35,8 +35,8 @@ type Locality struct {
 
 var _ poise.Policy = (*Locality)(nil)
 
-// NewLocality returns a Locality, a [poise.FieldError] of ErrTooSmall or
-// ErrTooLarge, or the error of Endpoint.
+// NewLocality returns a Locality, a [poise.FieldError] of a RangeError, or the error of
+// Endpoint.
 func NewLocality(cfg TopologyConfig) (*Locality, error) {
 	t, err := newTopology(cfg, "Locality", true)
 	if err != nil {

@@ -75,17 +75,15 @@ type Maglev struct {
 
 var _ poise.Policy = (*Maglev)(nil)
 
-// NewMaglev returns a Maglev, or a [poise.FieldError] of ErrTooSmall, ErrTooLarge
-// or ErrNotPrime.
+// NewMaglev returns a Maglev, or a [poise.FieldError] of a RangeError or of
+// ErrNotPrime.
 func NewMaglev(cfg MaglevConfig) (*Maglev, error) {
 	var err error
 	switch size := cfg.size(); {
-	case size < 2:
-		err = poise.ErrTooSmall
-	case size > MaxTableSize:
-		err = poise.ErrTooLarge
+	case size < 2, size > MaxTableSize:
+		err = &poise.RangeError{Min: uint32(2), Max: uint32(MaxTableSize)}
 	case !isPrime(size):
-		err = poise.ErrNotPrime
+		err = ErrNotPrime
 	default:
 		return &Maglev{cfg: cfg}, nil
 	}
@@ -166,14 +164,14 @@ func (p *maglevPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 	for !holds(&rest, p.owner(slot)) {
 		slot = p.table.after(slot)
 	}
-	rule := poise.RuleTable
+	rule := RuleTable
 	if slot != first {
-		rule = poise.RuleWalked
+		rule = RuleWalked
 	}
 	chosen := p.owner(slot)
 	explain(p.view, q, "Maglev", rule, chosen, n, 1, poise.Compared{Index: chosen, Figure: slot})
 	if q.Why != nil {
-		q.Why.Generation = p.table.generation
+		q.Why.AddNote(poise.Note{Name: NoteTable, Value: p.table.generation})
 	}
 	return p.view.Select(chosen)
 }

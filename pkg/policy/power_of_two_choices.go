@@ -97,7 +97,7 @@ func (p *powerOfTwoChoicesPicker) pickSlow(q *poise.Query) (poise.Selection, err
 		return nothing(p.view, q, "PowerOfTwoChoices")
 	case 1:
 		chosen := rest.At(0)
-		explain(p.view, q, "PowerOfTwoChoices", poise.RuleOnly, chosen, 1, 1)
+		explain(p.view, q, "PowerOfTwoChoices", RuleOnly, chosen, 1, 1)
 		return p.view.Select(chosen)
 	}
 	first, second := p.chance.Pair(uint64(n))
@@ -105,9 +105,9 @@ func (p *powerOfTwoChoicesPicker) pickSlow(q *poise.Query) (poise.Selection, err
 	if err != nil {
 		return failed(p.view, q, "PowerOfTwoChoices", n, err)
 	}
-	rule := poise.RuleLessOfTwo
+	rule := RuleLessOfTwo
 	if less.Figure == more.Figure {
-		rule = poise.RuleTieOfTwo
+		rule = RuleTieOfTwo
 	}
 	explain(p.view, q, "PowerOfTwoChoices", rule, less.Index, n, 2, less, more)
 	return p.view.Select(less.Index)

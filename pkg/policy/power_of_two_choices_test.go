@@ -118,7 +118,7 @@ func TestPowerOfTwoChoices_TakesTheOnlyOneAsItIs(t *testing.T) {
 	for range 20 {
 		var why poise.Decision
 		only.pick(t, poise.Query{Why: &why})
-		if why.Rule != poise.RuleOnly || why.ComparedLen != 0 {
+		if why.Rule != policy.RuleOnly || why.ComparedLen != 0 {
 			t.Fatalf("Why is %+v", why)
 		}
 		only.pick(t, poise.Query{})
@@ -179,7 +179,7 @@ func TestPowerOfTwoChoices_SaysWhetherTheyTied(t *testing.T) {
 	for _, row := range []struct {
 		loads []uint64
 		rule  poise.Rule
-	}{{[]uint64{4, 4}, poise.RuleTieOfTwo}, {[]uint64{4, 5}, poise.RuleLessOfTwo}} {
+	}{{[]uint64{4, 4}, policy.RuleTieOfTwo}, {[]uint64{4, 5}, policy.RuleLessOfTwo}} {
 		var why poise.Decision
 		open(t, newPowerOfTwoChoices(t, 1), loaded(t, row.loads...)).pick(t, poise.Query{Why: &why})
 		if why.Rule != row.rule {

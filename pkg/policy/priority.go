@@ -52,8 +52,8 @@ type Priority struct {
 
 var _ poise.Policy = (*Priority)(nil)
 
-// NewPriority returns a Priority, a [poise.FieldError] of ErrTooSmall or
-// ErrTooLarge, or the error of Endpoint.
+// NewPriority returns a Priority, a [poise.FieldError] of a RangeError, or the error of
+// Endpoint.
 func NewPriority(cfg TopologyConfig) (*Priority, error) {
 	t, err := newTopology(cfg, "Priority", false)
 	if err != nil {

@@ -78,6 +78,6 @@ func (p *randomPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		return nothing(p.view, q, "Random")
 	}
 	chosen := rest.At(int(p.chance.Below(uint64(n))))
-	explain(p.view, q, "Random", poise.RuleDraw, chosen, n, n)
+	explain(p.view, q, "Random", RuleDraw, chosen, n, n)
 	return p.view.Select(chosen)
 }

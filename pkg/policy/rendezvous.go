@@ -126,7 +126,7 @@ func (p *rendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		}
 	}
 	m.part()
-	explain(p.view, q, "Rendezvous", poise.RuleHighestHash, highest.Index, n, n, highest)
+	explain(p.view, q, "Rendezvous", RuleHighestHash, highest.Index, n, n, highest)
 	return p.view.Select(highest.Index)
 }
 

@@ -134,7 +134,7 @@ func TestRendezvous_WithoutAKey(t *testing.T) {
 				if got, want := d.pick(t, poise.Query{Why: &why}), alone.pick(t, poise.Query{}); got != want {
 					t.Fatalf("pick %d is %d, want %d", k, got, want)
 				}
-				if why.Policy != "Rendezvous" || why.Rule != poise.RuleFallback {
+				if why.Policy != "Rendezvous" || why.Rule != policy.RuleFallback {
 					t.Fatalf("Why is %+v", why)
 				}
 				q := poise.Query{Key: poise.Uint64Key(uint64(k))}

@@ -82,10 +82,10 @@ type RingHash struct {
 
 var _ poise.Policy = (*RingHash)(nil)
 
-// NewRingHash returns a RingHash, or a [poise.FieldError] of ErrTooLarge.
+// NewRingHash returns a RingHash, or a [poise.FieldError] of a RangeError.
 func NewRingHash(cfg RingHashConfig) (*RingHash, error) {
 	if perUnit, most := cfg.points(); perUnit > most {
-		return nil, &poise.FieldError{Field: "PointsPerWeight", Value: perUnit, Err: poise.ErrTooLarge}
+		return nil, &poise.FieldError{Field: "PointsPerWeight", Value: perUnit, Err: &poise.RangeError{Max: most}}
 	}
 	return &RingHash{cfg: cfg}, nil
 }
@@ -173,19 +173,19 @@ func (p *ringHashPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 	case q.Key.IsZero():
 		return p.keyless.pick(q, n)
 	}
-	rule := poise.RuleRing
+	rule := RuleRing
 	at := p.ring.at(p.custom.request(domainRingRequest, q.Key))
 	chosen, ok := p.owner(at)
 	for !ok || !holds(&rest, chosen) {
 		if ok {
-			rule = poise.RuleWalked
+			rule = RuleWalked
 		}
 		at = p.ring.after(at)
 		chosen, ok = p.owner(at)
 	}
 	explain(p.view, q, "RingHash", rule, chosen, n, 1, poise.Compared{Index: chosen, Figure: p.ring.point(at).place})
 	if q.Why != nil {
-		q.Why.Generation = p.ring.generation
+		q.Why.AddNote(poise.Note{Name: NoteTable, Value: p.ring.generation})
 	}
 	return p.view.Select(chosen)
 }

@@ -137,7 +137,7 @@ func (o *ringOwners) demand(perUnit, most uint32) (d ringDemand, err error) {
 		weight := weightAt(o.view, i)
 		if d.points += uint64(weight) / d.unit * uint64(perUnit); d.points > uint64(most) {
 			field := fmt.Sprintf("candidates[%d].Weight", i)
-			return d, &poise.FieldError{Field: field, Value: weight, Err: poise.ErrTooManyPoints}
+			return d, &poise.FieldError{Field: field, Value: weight, Err: ErrTooManyPoints}
 		}
 	}
 	panic("poise: invariant: the points are more than most")

@@ -71,7 +71,7 @@ func newRoster(v *poise.View) (*roster, error) {
 		sum += weight
 	}
 	if sum > creditLimit/uint64(n) {
-		return nil, &poise.FieldError{Field: "weights", Value: sum, Err: poise.ErrWeightOverflow}
+		return nil, &poise.FieldError{Field: "weights", Value: sum, Err: ErrWeightOverflow}
 	}
 	r.total = int64(sum)
 	period := sum / divisor

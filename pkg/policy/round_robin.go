@@ -101,7 +101,7 @@ func (p *roundRobinPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		cursor := p.policy.cursor.Load()
 		chosen := rest.At(rest.Next(p.place(cursor)))
 		if p.policy.cursor.CompareAndSwap(cursor, uint64(chosen)+1) {
-			explain(p.view, q, "RoundRobin", poise.RuleTurn, chosen, rest.Len(), 1)
+			explain(p.view, q, "RoundRobin", RuleTurn, chosen, rest.Len(), 1)
 			return p.view.Select(chosen)
 		}
 	}

@@ -182,6 +182,6 @@ func (p *smoothWeightedRoundRobinPicker) pickSlow(q *poise.Query) (poise.Selecti
 	default:
 		chosen = p.policy.retry(p.roster, p.view, &left)
 	}
-	explain(p.view, q, "SmoothWeightedRoundRobin", poise.RuleTurn, chosen, n, n)
+	explain(p.view, q, "SmoothWeightedRoundRobin", RuleTurn, chosen, n, n)
 	return p.view.Select(chosen)
 }

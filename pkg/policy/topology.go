@@ -48,10 +48,10 @@ func (c TopologyConfig) withDefaults() (TopologyConfig, error) {
 		c.PanicThreshold = 50
 	}
 	if c.Overprovisioning < 100 {
-		return c, &poise.FieldError{Field: "Overprovisioning", Value: c.Overprovisioning, Err: poise.ErrTooSmall}
+		return c, &poise.FieldError{Field: "Overprovisioning", Value: c.Overprovisioning, Err: &poise.RangeError{Min: uint32(100)}}
 	}
 	if c.PanicThreshold > 100 {
-		return c, &poise.FieldError{Field: "PanicThreshold", Value: c.PanicThreshold, Err: poise.ErrTooLarge}
+		return c, &poise.FieldError{Field: "PanicThreshold", Value: c.PanicThreshold, Err: &poise.RangeError{Max: uint32(100)}}
 	}
 	if c.PanicOff {
 		c.PanicThreshold = 0

@@ -17,8 +17,8 @@ func TestTopology_RefusesSettingsOutOfRange(t *testing.T) {
 		field string
 		want  error
 	}{
-		"99 percent":    {policy.TopologyConfig{Overprovisioning: 99}, "Overprovisioning", poise.ErrTooSmall},
-		"threshold 101": {policy.TopologyConfig{PanicThreshold: 101}, "PanicThreshold", poise.ErrTooLarge},
+		"99 percent":    {policy.TopologyConfig{Overprovisioning: 99}, "Overprovisioning", poise.ErrOutOfRange},
+		"threshold 101": {policy.TopologyConfig{PanicThreshold: 101}, "PanicThreshold", poise.ErrOutOfRange},
 	} {
 		_, err := policy.NewPriority(row.cfg)
 		checkFieldError(t, name, err, row.field, row.want)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
 func TestWeightedPolicies_SayWhichRuleDecided(t *testing.T) {
@@ -14,17 +15,17 @@ func TestWeightedPolicies_SayWhichRuleDecided(t *testing.T) {
 		rule       poise.Rule
 		considered int
 	}{
-		{"SmoothWeightedRoundRobin", []string{"a"}, nil, poise.RuleTurn, 1},
-		{"SmoothWeightedRoundRobin", []string{"a", "b", "c"}, nil, poise.RuleTurn, 3},
-		{"SmoothWeightedRoundRobin", []string{"a", "b", "c"}, []int{1}, poise.RuleTurn, 2},
-		{"WeightedRandom", []string{"a"}, nil, poise.RuleOnly, 1},
-		{"WeightedRandom", []string{"a", "b", "c"}, nil, poise.RuleDraw, 3},
-		{"WeightedRandom", []string{"a", "b", "c"}, []int{1}, poise.RuleDraw, 2},
-		{"WeightedRandom", []string{"a", "b", "c"}, []int{1, 2}, poise.RuleOnly, 1},
-		{"WeightedLeastRequest", []string{"a"}, nil, poise.RuleOnly, 1},
-		{"WeightedLeastRequest", []string{"a", "b", "c"}, nil, poise.RuleTieOfTwoByWeight, 2},
-		{"WeightedLeastRequest", []string{"a", "b", "c"}, []int{1}, poise.RuleTieOfTwoByWeight, 2},
-		{"WeightedLeastRequest", []string{"a", "b", "c"}, []int{1, 2}, poise.RuleOnly, 1},
+		{"SmoothWeightedRoundRobin", []string{"a"}, nil, policy.RuleTurn, 1},
+		{"SmoothWeightedRoundRobin", []string{"a", "b", "c"}, nil, policy.RuleTurn, 3},
+		{"SmoothWeightedRoundRobin", []string{"a", "b", "c"}, []int{1}, policy.RuleTurn, 2},
+		{"WeightedRandom", []string{"a"}, nil, policy.RuleOnly, 1},
+		{"WeightedRandom", []string{"a", "b", "c"}, nil, policy.RuleDraw, 3},
+		{"WeightedRandom", []string{"a", "b", "c"}, []int{1}, policy.RuleDraw, 2},
+		{"WeightedRandom", []string{"a", "b", "c"}, []int{1, 2}, policy.RuleOnly, 1},
+		{"WeightedLeastRequest", []string{"a"}, nil, policy.RuleOnly, 1},
+		{"WeightedLeastRequest", []string{"a", "b", "c"}, nil, policy.RuleTieOfTwoByWeight, 2},
+		{"WeightedLeastRequest", []string{"a", "b", "c"}, []int{1}, policy.RuleTieOfTwoByWeight, 2},
+		{"WeightedLeastRequest", []string{"a", "b", "c"}, []int{1, 2}, policy.RuleOnly, 1},
 	} {
 		samples := named(row.ids...)
 		var why poise.Decision

@@ -118,7 +118,7 @@ func (p *weightedLeastRequestPicker) pickSlow(q *poise.Query) (poise.Selection, 
 		return nothing(p.view, q, "WeightedLeastRequest")
 	case 1:
 		chosen := left.At(0)
-		explain(p.view, q, "WeightedLeastRequest", poise.RuleOnly, chosen, n, 1)
+		explain(p.view, q, "WeightedLeastRequest", RuleOnly, chosen, n, 1)
 		return p.view.Select(chosen)
 	case p.view.EligibleLen():
 		first, second := p.drawTwo()
@@ -137,11 +137,11 @@ func (p *weightedLeastRequestPicker) compare(q *poise.Query, first, second, left
 			return failed(p.view, q, "WeightedLeastRequest", left, err)
 		}
 	}
-	rule := poise.RuleTieOfTwoByWeight
+	rule := RuleTieOfTwoByWeight
 	if p.lottery.less(second, other.Figure, first, chosen.Figure) {
-		chosen, other, rule = other, chosen, poise.RuleLessOfTwoByWeight
+		chosen, other, rule = other, chosen, RuleLessOfTwoByWeight
 	} else if p.lottery.less(first, chosen.Figure, second, other.Figure) {
-		rule = poise.RuleLessOfTwoByWeight
+		rule = RuleLessOfTwoByWeight
 	}
 	explain(p.view, q, "WeightedLeastRequest", rule, chosen.Index, left, 2, chosen, other)
 	return p.view.Select(chosen.Index)

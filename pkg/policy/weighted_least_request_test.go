@@ -8,6 +8,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
 	"pgregory.net/rapid"
 )
 
@@ -30,7 +31,7 @@ func pairs(t *testing.T, samples []poise.Sample, q poise.Query, n int) map[[2]in
 	counts := map[[2]int]int{}
 	for range n {
 		first := d.pick(t, q)
-		if why.Rule != poise.RuleTieOfTwoByWeight || why.Compared[0].Index != first {
+		if why.Rule != policy.RuleTieOfTwoByWeight || why.Compared[0].Index != first {
 			t.Fatalf("picked %d: %+v", first, why)
 		}
 		counts[[2]int{first, why.Compared[1].Index}]++
@@ -94,7 +95,7 @@ func TestWeightedLeastRequest_ComparesLoadOverWeightExactly(t *testing.T) {
 		for range 40 {
 			got := d.pick(t, poise.Query{Why: &why})
 			seen[got] = true
-			if (why.Rule == poise.RuleTieOfTwoByWeight) != (row.want < 0) || row.want >= 0 && got != row.want {
+			if (why.Rule == policy.RuleTieOfTwoByWeight) != (row.want < 0) || row.want >= 0 && got != row.want {
 				t.Fatalf("weights %v, loads %v: picked %d, rule %v", row.weights, row.loads, got, why.Rule)
 			}
 			if why.Compared[0].Figure != row.loads[got] || why.Compared[1].Figure != row.loads[1-got] || why.ComparedLen != 2 {
@@ -321,7 +322,7 @@ func TestWeightedLeastRequest_LessOfTwo_Law(t *testing.T) {
 			}
 			left := a.Figure * uint64(samples[b.Index].Weight.Value())
 			right := b.Figure * uint64(samples[a.Index].Weight.Value())
-			if left > right || (left == right) != (why.Rule == poise.RuleTieOfTwoByWeight) {
+			if left > right || (left == right) != (why.Rule == policy.RuleTieOfTwoByWeight) {
 				t.Fatalf("picked load %d at weight %v over %d at %v by %v", a.Figure, samples[a.Index].Weight, b.Figure, samples[b.Index].Weight, why.Rule)
 			}
 		}

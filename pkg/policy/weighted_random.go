@@ -81,13 +81,13 @@ func (p *weightedRandomPicker) Pick(q poise.Query) (poise.Selection, error) {
 func (p *weightedRandomPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 	left := p.view.Untried(q.Tried)
 	n := left.Len()
-	rule := poise.RuleDraw
+	rule := RuleDraw
 	var chosen int
 	switch n {
 	case 0:
 		return nothing(p.view, q, "WeightedRandom")
 	case 1:
-		rule, chosen = poise.RuleOnly, left.At(0)
+		rule, chosen = RuleOnly, left.At(0)
 	case p.view.EligibleLen():
 		chosen = p.view.Eligible(p.lottery.draw(p.chance))
 	default:

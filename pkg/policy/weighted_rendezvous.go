@@ -122,7 +122,7 @@ func (p *weightedRendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, er
 	}
 	m.part()
 	chosen := p.view.Eligible(best.position)
-	explain(p.view, q, "WeightedRendezvous", poise.RuleWeightedHash, chosen, n, n,
+	explain(p.view, q, "WeightedRendezvous", RuleWeightedHash, chosen, n, n,
 		poise.Compared{Index: chosen, Figure: best.hash})
 	return p.view.Select(chosen)
 }

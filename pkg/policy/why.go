@@ -38,7 +38,7 @@ func explain(v *poise.View, q *poise.Query, policy string, rule poise.Rule, chos
 	}
 	*q.Why = poise.Decision{
 		View: v, Policy: policy, Rule: rule, Chosen: chosen,
-		Considered: considered, Tried: v.EligibleLen() - left,
+		Considered: considered, Tried: v.EligibleLen() - left, Measure: measureOf(rule),
 	}
 	q.Why.ComparedLen = copy(q.Why.Compared[:], compared)
 }

@@ -20,7 +20,7 @@ func (p earliest) Pick(q poise.Query) (poise.Selection, error) {
 	d := poise.Decision{View: p.view, Policy: "Earliest", Chosen: rest.At(0), Err: rest.Check(),
 		Tried: p.view.EligibleLen() - rest.Len()}
 	if d.Err == nil {
-		d.Rule, d.Considered = poise.RuleCustom, 1
+		d.Rule, d.Considered = "the earliest", 1
 	}
 	if q.Why != nil {
 		*q.Why = d
@@ -60,7 +60,7 @@ func Example() {
 	fmt.Println(why.String())
 	// Output:
 	// <nil>
-	// Earliest chose b: a custom rule
+	// Earliest chose b: the earliest
 	//   of 3 candidates 2 are eligible, 0 tried before, 1 considered
 	//   left out a: draining
 }

@@ -256,10 +256,10 @@ var faults = []fault{
 	{law: "Why is the truth", name: "no Policy", pick: lying(func(d *poise.Decision) { d.Policy = "" })},
 	{law: "Why is the truth", name: "keeps another's Policy", pick: lying(func(d *poise.Decision) { d.Policy = "another" })},
 	{law: "Why is the truth", name: "no Rule", pick: lying(func(d *poise.Decision) { d.Rule = poise.RuleNone })},
-	{law: "Why is the truth", name: "a Rule on failure", pick: lying(func(d *poise.Decision) { d.Rule = poise.RuleCustom })},
-	{law: "Why is the truth", name: "an unknown Rule", pick: lying(func(d *poise.Decision) {
+	{law: "Why is the truth", name: "a Rule on failure", pick: lying(func(d *poise.Decision) { d.Rule = "a custom rule" })},
+	{law: "Why is the truth", name: "a Rule of two lines", pick: lying(func(d *poise.Decision) {
 		if d.Rule != poise.RuleNone {
-			d.Rule = 255
+			d.Rule = "a rule\nof two lines"
 		}
 	})},
 	{law: "Why is the truth", name: "the wrong candidate", pick: lying(func(d *poise.Decision) { d.Chosen++ })},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
@@ -324,6 +325,12 @@ func passedOver(v *poise.View, q *poise.Query) int {
 	return v.EligibleLen() - rest.Len()
 }
 
+// isLabel reports whether a text can label a metric and stand in a line.
+func isLabel(text string) bool {
+	return len(text) <= 64 && strings.ToLower(text) == text &&
+		!strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
 func (s *stage) checkWhy(q *poise.Query, index int, err error) error {
 	d := q.Why
 	_, untried := s.count(q)
@@ -336,7 +343,7 @@ func (s *stage) checkWhy(q *poise.Query, index int, err error) error {
 		{d.Chosen != index, "Chosen is not the index of the Selection, or -1"},
 		{d.Err != err, "Err is not the error of the pick"},
 		{(d.Rule == poise.RuleNone) != (err != nil), "Rule is set exactly if a candidate was chosen"},
-		{d.Rule.String() == "unknown rule", "Rule is not in the enumeration"},
+		{!isLabel(string(d.Rule)), "Rule is no label: a few words in lower case"},
 		{d.View != nil && d.Tried != passedOver(d.View, q), "Tried is not how many eligible candidates were passed over"},
 		{err == nil && d.Considered < 1, "Considered is less than 1"},
 		{d.Considered < 0 || d.Considered > untried, "Considered is more than the untried"},

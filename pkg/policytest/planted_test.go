@@ -50,7 +50,7 @@ func (p *plantedPicker) sound(q poise.Query) (poise.Selection, error) {
 	if d.Err == nil {
 		turn := p.policy.turn.Add(1) - 1
 		d.Chosen = rest.At(int(turn % uint64(rest.Len())))
-		d.Rule, d.Considered = poise.RuleCustom, 1
+		d.Rule, d.Considered = "its turn", 1
 		d.Compared[0] = poise.Compared{Index: d.Chosen}
 		d.ComparedLen = 1
 	}

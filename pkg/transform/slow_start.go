@@ -82,8 +82,7 @@ type incarnation struct {
 	number uint64
 }
 
-// NewSlowStart returns a SlowStart, or a [poise.FieldError] of ErrTooSmall or
-// ErrTooLarge that names the field.
+// NewSlowStart returns a SlowStart, or a [poise.FieldError] of a RangeError that names the field.
 func NewSlowStart(cfg SlowStartConfig) (*SlowStart, error) {
 	if cfg.Aggression == 0 {
 		cfg.Aggression = 1
@@ -99,17 +98,15 @@ func NewSlowStart(cfg SlowStartConfig) (*SlowStart, error) {
 	}
 	switch {
 	case cfg.Window <= 0:
-		return nil, &poise.FieldError{Field: "Window", Value: cfg.Window, Err: poise.ErrTooSmall}
-	case !(cfg.Aggression > 0): // NaN too
-		return nil, &poise.FieldError{Field: "Aggression", Value: cfg.Aggression, Err: poise.ErrTooSmall}
-	case math.IsInf(cfg.Aggression, 1):
-		return nil, &poise.FieldError{Field: "Aggression", Value: cfg.Aggression, Err: poise.ErrTooLarge}
+		return nil, &poise.FieldError{Field: "Window", Value: cfg.Window, Err: &poise.RangeError{Min: time.Duration(1)}}
+	case !(cfg.Aggression > 0 && cfg.Aggression <= math.MaxFloat64): // NaN too
+		return nil, &poise.FieldError{Field: "Aggression", Value: cfg.Aggression, Err: &poise.RangeError{Min: math.SmallestNonzeroFloat64, Max: math.MaxFloat64}}
 	case cfg.MinPercent > 100:
-		return nil, &poise.FieldError{Field: "MinPercent", Value: cfg.MinPercent, Err: poise.ErrTooLarge}
+		return nil, &poise.FieldError{Field: "MinPercent", Value: cfg.MinPercent, Err: &poise.RangeError{Max: uint32(100)}}
 	case cfg.Refresh < 0:
-		return nil, &poise.FieldError{Field: "Refresh", Value: cfg.Refresh, Err: poise.ErrTooSmall}
+		return nil, &poise.FieldError{Field: "Refresh", Value: cfg.Refresh, Err: &poise.RangeError{Min: time.Duration(0)}}
 	case cfg.Steps > 1000:
-		return nil, &poise.FieldError{Field: "Steps", Value: cfg.Steps, Err: poise.ErrTooLarge}
+		return nil, &poise.FieldError{Field: "Steps", Value: cfg.Steps, Err: &poise.RangeError{Max: uint32(1000)}}
 	}
 	return &SlowStart{cfg: cfg, warming: map[incarnation]time.Time{}}, nil
 }

@@ -411,15 +411,15 @@ func TestNewSlowStart_RefusesWhatIsOutOfRange(t *testing.T) {
 		cfg   transform.SlowStartConfig
 		err   error
 	}{
-		{"Window", transform.SlowStartConfig{}, poise.ErrTooSmall},
-		{"Window", transform.SlowStartConfig{Window: -1}, poise.ErrTooSmall},
-		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: -1}, poise.ErrTooSmall},
-		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: math.NaN()}, poise.ErrTooSmall},
-		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: math.Inf(-1)}, poise.ErrTooSmall},
-		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: math.Inf(1)}, poise.ErrTooLarge},
-		{"MinPercent", transform.SlowStartConfig{Window: 1, MinPercent: 101}, poise.ErrTooLarge},
-		{"Refresh", transform.SlowStartConfig{Window: 1, Refresh: -1}, poise.ErrTooSmall},
-		{"Steps", transform.SlowStartConfig{Window: 1, Steps: 1001}, poise.ErrTooLarge},
+		{"Window", transform.SlowStartConfig{}, poise.ErrOutOfRange},
+		{"Window", transform.SlowStartConfig{Window: -1}, poise.ErrOutOfRange},
+		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: -1}, poise.ErrOutOfRange},
+		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: math.NaN()}, poise.ErrOutOfRange},
+		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: math.Inf(-1)}, poise.ErrOutOfRange},
+		{"Aggression", transform.SlowStartConfig{Window: 1, Aggression: math.Inf(1)}, poise.ErrOutOfRange},
+		{"MinPercent", transform.SlowStartConfig{Window: 1, MinPercent: 101}, poise.ErrOutOfRange},
+		{"Refresh", transform.SlowStartConfig{Window: 1, Refresh: -1}, poise.ErrOutOfRange},
+		{"Steps", transform.SlowStartConfig{Window: 1, Steps: 1001}, poise.ErrOutOfRange},
 	} {
 		s, err := transform.NewSlowStart(row.cfg)
 		if s != nil {

@@ -62,11 +62,11 @@ const (
 	zoneIdentity   = 14
 )
 
-// NewSubset returns a Subset, or a [poise.FieldError] of ErrTooSmall for a Size
-// under 1.
+// NewSubset returns a Subset, or a [poise.FieldError] of a RangeError for a
+// Size under 1.
 func NewSubset(cfg SubsetConfig) (*Subset, error) {
 	if cfg.Size < 1 {
-		return nil, &poise.FieldError{Field: "Size", Value: cfg.Size, Err: poise.ErrTooSmall}
+		return nil, &poise.FieldError{Field: "Size", Value: cfg.Size, Err: &poise.RangeError{Min: 1}}
 	}
 	return &Subset{cfg: cfg}, nil
 }

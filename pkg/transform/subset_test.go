@@ -246,6 +246,6 @@ func TestNewSubset_RefusesASizeUnderOne(t *testing.T) {
 		if s != nil {
 			t.Error("a Subset came with the error")
 		}
-		checkFieldError(t, "NewSubset", err, "Size", poise.ErrTooSmall)
+		checkFieldError(t, "NewSubset", err, "Size", poise.ErrOutOfRange)
 	}
 }

@@ -61,10 +61,10 @@ type ZonePreference struct {
 }
 
 // NewZonePreference returns a ZonePreference, or a [poise.FieldError] of
-// ErrTooLarge for a MinPercent above 100.
+// a RangeError for a MinPercent above 100.
 func NewZonePreference(cfg ZonePreferenceConfig) (*ZonePreference, error) {
 	if cfg.MinPercent > 100 {
-		return nil, &poise.FieldError{Field: "MinPercent", Value: cfg.MinPercent, Err: poise.ErrTooLarge}
+		return nil, &poise.FieldError{Field: "MinPercent", Value: cfg.MinPercent, Err: &poise.RangeError{Max: uint32(100)}}
 	}
 	return &ZonePreference{cfg: cfg}, nil
 }

@@ -285,5 +285,5 @@ func TestNewZonePreference_RefusesMoreThanAll(t *testing.T) {
 	if z != nil {
 		t.Error("a ZonePreference came with the error")
 	}
-	checkFieldError(t, "NewZonePreference", err, "MinPercent", poise.ErrTooLarge)
+	checkFieldError(t, "NewZonePreference", err, "MinPercent", poise.ErrOutOfRange)
 }
