@@ -11,7 +11,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check race props fuzz-smoke models lin tla tla-graphs tla-mutate bench demo report verify clean mutate
+.PHONY: help setup check platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate bench demo report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,9 @@ setup: ## install what verify needs, or say what to install
 
 check: ## format, vet, staticcheck, unit tests, drift: under a minute
 	@$(CI) layer format vet staticcheck unit drift
+
+platforms: ## vet and goldens where int has 32 bits, vet where bytes are big-endian
+	@$(CI) layer platforms
 
 race: ## the tests under the race detector
 	@$(CI) layer race

@@ -47,6 +47,11 @@ var layers = []layer{
 		notShown: "Whether a claim is worth making, or its test a good one.",
 	},
 	{
+		name: "platforms", target: "platforms", limit: 10 * time.Minute, run: onPlatforms,
+		shows:    "The tree is vetted where int has 32 bits and where bytes are in the other order, and the goldens hold with 32 bits.",
+		notShown: "Tests other than the goldens there, and other operating systems.",
+	},
+	{
 		name: "race", target: "race", limit: 15 * time.Minute, needs: []string{"C compiler"}, run: race,
 		shows:    "The race detector saw no unsynchronised access while the tests ran.",
 		notShown: "Races on paths or schedules that did not happen in this run.",

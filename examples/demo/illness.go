@@ -60,7 +60,7 @@ func healthOf() dispatch.HealthConfig {
 		},
 		Circuit: &health.CircuitConfig{Failures: 5, OpenFor: 500 * time.Millisecond, MaxOpenFor: maxBackoff},
 		Outliers: &health.OutlierControllerConfig{
-			Detector: health.OutlierConfig{MinimumSamples: 10, MinimumMembers: 3},
+			Detector: health.OutlierConfig{MinimumSamples: 10, MinimumMembers: 3, Factor: 1.3},
 			Interval: 500 * time.Millisecond, BaseTime: 500 * time.Millisecond, MaxTime: maxBackoff, Jitter: 50 * time.Millisecond,
 		},
 	}

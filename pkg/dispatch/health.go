@@ -66,7 +66,7 @@ type ProbesConfig struct {
 	// health have a method for it; with the member's Endpoint as its Transport a
 	// probe takes the way that calls take.
 	Probe func(Member) (func(context.Context) error, error)
-	// Active says when to probe and what the findings come to.
+	// Active says when to probe and what the results come to.
 	Active health.ActiveHealthConfig
 	// Timeout is how long one probe may take. Positive, at most a third of
 	// Active.Hold, default 5 s or that third if it is shorter.

@@ -67,7 +67,7 @@ func (b *Balancer) newSignals(incarnation uint64, probe probe) *signals {
 			runner.Seed = max(b.cfg.Seed+incarnation, 1)
 		}
 		excluded := s.active.Excluded()
-		runner.Observe = func(r health.Report) {
+		runner.Observe = func(r health.ProbeReport) {
 			s.probeErr.Store(&r.Err)
 			if s.forced.Swap(false) || r.State.Excluded != excluded {
 				b.poke()
@@ -117,8 +117,8 @@ func (b *Balancer) regroup() {
 
 // check returns a candidate with what the signals say of it at the instant, outlier
 // detection aside.
-func (s *signals) check(c poise.Candidate, now time.Time) health.Checked {
-	return health.Checked{Candidate: c, Active: s.active, Circuit: s.circuit, Now: now}
+func (s *signals) check(c poise.Candidate, now time.Time) health.WithHealth {
+	return health.WithHealth{Candidate: c, Active: s.active, Circuit: s.circuit, Now: now}
 }
 
 // sample returns the sample that the signals leave of a candidate for the View that

@@ -14,20 +14,25 @@ var (
 	ErrOutOfRange = errors.New("health: out of range")
 	// ErrForeign means an OutlierSubject of another OutlierController.
 	ErrForeign = errors.New("health: subject of another controller")
-	// ErrDuplicate means an OutlierSubject that stands in a list twice.
-	ErrDuplicate = errors.New("health: subject occurs twice")
+	// ErrDuplicate means an OutlierSubject that stands in a list twice, or a member
+	// that is added twice.
+	ErrDuplicate = errors.New("health: occurs twice")
+	// ErrUnknownMember means a member that is not there.
+	ErrUnknownMember = errors.New("health: unknown member")
 )
 
-// Errors of ActiveHealth.Reserve and of a Runner. Nothing has changed, and waiting
+// Errors of ActiveHealth.Reserve, of a Runner and of a Prober. Nothing has changed, and waiting
 // helps.
 var (
 	// ErrNotDue means the time to the next probe is not over.
 	ErrNotDue = errors.New("health: no probe is due")
+	// ErrRunning means the Prober is running already.
+	ErrRunning = errors.New("health: the prober is running already")
 	// ErrProbeRunning means somebody else has the right to probe.
 	ErrProbeRunning = errors.New("health: a probe is running")
 )
 
-// Failures of probes. They arrive in a Report.
+// Failures of probes. They arrive in a ProbeReport.
 var (
 	// ErrTimedOut means the probe did not answer within its timeout.
 	ErrTimedOut = errors.New("health: the probe did not answer in time")

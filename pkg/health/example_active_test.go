@@ -2,9 +2,8 @@ package health_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"time"
 
 	"github.com/copyleftdev/poise-go/pkg/health"
@@ -33,30 +32,19 @@ func ExampleActiveHealth() {
 
 	// Output:
 	// 12:00:00 unknown eligible
+	// 12:00:00 healthy eligible
 	// 12:00:10 healthy eligible
-	// 12:00:20 healthy eligible
-	// 12:00:30 unhealthy unhealthy
+	// 12:00:20 unhealthy unhealthy
 	// next in 1s
 }
 
-func ExampleRunner() {
-	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}))
-	defer backend.Close()
-
+func ExampleProber() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	active, _ := health.NewActiveHealth(health.ActiveHealthConfig{Interval: time.Millisecond})
-	probe, err := health.NewHTTPProbe(health.HTTPProbeConfig{URL: backend.URL + "/healthz"})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	runner, err := health.NewRunner(health.RunnerConfig{
-		Health: active, Probe: probe.Probe, Timeout: 2 * time.Second,
-		Observe: func(r health.Report) {
-			fmt.Println(r.Finding, r.Err, r.State.Condition)
+	prober, err := health.NewProber(health.ProberConfig{
+		Schedule: health.ProbeScheduleConfig{Health: health.ActiveHealthConfig{Interval: 10 * time.Second}},
+		Observe: func(r health.ProbeReport) {
+			fmt.Println("member", r.Member, r.Result, r.Err, r.State.Condition)
 			if r.State.Condition == health.Unhealthy {
 				cancel()
 			}
@@ -66,11 +54,16 @@ func ExampleRunner() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(runner.Run(ctx))
+	refused := errors.New("connection refused")
+	if err := prober.Add(7, func(context.Context) error { return refused }); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(prober.Run(ctx))
 
 	// Output:
-	// unhealthy health: unexpected status: 503 unknown
-	// unhealthy health: unexpected status: 503 unknown
-	// unhealthy health: unexpected status: 503 unhealthy
+	// member 7 failed connection refused unknown
+	// member 7 failed connection refused unknown
+	// member 7 failed connection refused unhealthy
 	// context canceled
 }

@@ -162,7 +162,7 @@ func TestOutlierController_RatesBeginAnewWithEachInterval(t *testing.T) {
 	f.requireOut(0, 1)
 }
 
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //
 // Claim: Where fewer may be ejected than are, those whose time is over soonest are readmitted.
 //
@@ -375,6 +375,16 @@ func TestOutlierController_RefusesListsThatCannotBe(t *testing.T) {
 		t.Errorf("a refused sweep judged: %+v", s)
 	}
 	f.requireOut(0)
+}
+
+// Claim: A Sweep that is refused changes nothing.
+func TestOutlierController_ARefusedFirstSweepBeginsNoInterval(t *testing.T) {
+	f := newFleet(t, 2, health.OutlierControllerConfig{Jitter: noJitter})
+	_, err := f.Sweep(f.now, append(slices.Clone(f.members), health.OutlierMember{}), nil)
+	requireRefusal(t, err, "members[2].Subject", health.ErrMissing)
+	if s := f.sweep(time.Hour); s.Judged || s.Wait != 10*time.Second {
+		t.Errorf("the refused sweep began an interval: %+v", s)
+	}
 }
 
 // Claim: A clock that steps back costs at most one more ejection time and one more Interval.

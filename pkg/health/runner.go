@@ -3,37 +3,12 @@ package health
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
-
-// TimeoutPolicy is what a probe past its timeout says.
-//
-// The zero value is TimeoutUnhealthy.
-type TimeoutPolicy uint8
-
-const (
-	// TimeoutUnhealthy records it as a failed probe.
-	TimeoutUnhealthy TimeoutPolicy = iota
-	// TimeoutCancels records nothing.
-	TimeoutCancels
-	timeoutPolicies
-)
-
-// String returns the policy in lower case.
-func (p TimeoutPolicy) String() string {
-	switch p {
-	case TimeoutUnhealthy:
-		return "timeout is unhealthy"
-	case TimeoutCancels:
-		return "timeout cancels"
-	}
-	return "no policy"
-}
 
 // RunnerConfig are the settings of a Runner. The zero value of each field but
 // Health and Probe is its default.
@@ -52,67 +27,9 @@ type RunnerConfig struct {
 	OnTimeout TimeoutPolicy
 	// Observe is told each report, by the goroutine of Run and in order. Default
 	// nobody.
-	Observe func(Report)
+	Observe func(ProbeReport)
 	// Seed seeds the jitter; 0 draws from the runtime.
 	Seed uint64
-}
-
-// Finding is what one probe said of its candidate.
-//
-// The zero value is FoundNothing.
-type Finding uint8
-
-const (
-	// FoundNothing: the probe was cancelled, or timed out under TimeoutCancels.
-	FoundNothing Finding = iota
-	// FoundHealthy: the probe succeeded, and counts.
-	FoundHealthy
-	// FoundUnhealthy: the probe failed, and counts.
-	FoundUnhealthy
-	// Discarded: the condition was forced meanwhile, or the reservation was lost, so
-	// whatever the probe found has no effect.
-	Discarded
-	findings
-)
-
-var findingNames = [findings]string{"nothing", "healthy", "unhealthy", "discarded"}
-
-// String returns the finding in lower case.
-func (f Finding) String() string {
-	if f < findings {
-		return findingNames[f]
-	}
-	return "no finding"
-}
-
-// Report is what became of one probe.
-type Report struct {
-	_ struct{}
-	// Finding is what the probe said.
-	Finding Finding
-	// TimedOut means the probe did not answer within Timeout.
-	TimedOut bool
-	// Err is why the probe failed, ErrTimedOut if TimedOut; nil if it did not, and if
-	// it was Discarded.
-	Err error
-	// State is that of the ActiveHealth when the probe was recorded.
-	State ActiveState
-}
-
-// PanicError is the failure of a probe that panicked, or ended its goroutine.
-type PanicError struct {
-	// Value is what it panicked with; nil if it ended its goroutine.
-	Value any
-	// Stack is where.
-	Stack []byte
-}
-
-// Error names the value.
-func (e *PanicError) Error() string {
-	if e.Value == nil {
-		return "health: the probe ended its goroutine"
-	}
-	return fmt.Sprintf("health: the probe panicked: %v", e.Value)
 }
 
 // Runner sends the probes of one ActiveHealth when they are due. It keeps a clock,
@@ -200,9 +117,9 @@ func (r *Runner) Run(ctx context.Context) error {
 // RunOnce waits until a probe is due and sends one. It returns ErrProbeRunning at
 // once if somebody else has reserved one, and ctx's error once that has ended.
 // Observe is not told.
-func (r *Runner) RunOnce(ctx context.Context) (Report, error) {
+func (r *Runner) RunOnce(ctx context.Context) (ProbeReport, error) {
 	if !r.busy.CompareAndSwap(false, true) {
-		return Report{}, ErrProbeRunning
+		return ProbeReport{}, ErrProbeRunning
 	}
 	defer r.leave()
 	return r.once(ctx, false)
@@ -215,37 +132,37 @@ func (r *Runner) leave() {
 }
 
 // once sends one probe and records it.
-func (r *Runner) once(ctx context.Context, patient bool) (Report, error) {
+func (r *Runner) once(ctx context.Context, patient bool) (ProbeReport, error) {
 	reservation, err := r.reserve(ctx, patient)
 	if err != nil {
-		return Report{}, err
+		return ProbeReport{}, err
 	}
 	// A second end has no effect; this one is for every way out but the last.
 	defer func() { r.cfg.Health.Cancel(reservation, time.Now()) }()
 	failure, timedOut := r.send(ctx)
 	if ctx.Err() != nil {
-		return Report{}, ctx.Err()
+		return ProbeReport{}, ctx.Err()
 	}
 	return r.record(reservation, failure, timedOut), nil
 }
 
 // record tells the ActiveHealth what a probe found, or that it found nothing.
-func (r *Runner) record(reservation Reservation, failure error, timedOut bool) Report {
+func (r *Runner) record(reservation Reservation, failure error, timedOut bool) ProbeReport {
 	now := time.Now()
-	report := Report{TimedOut: timedOut, Err: failure, Finding: FoundHealthy}
+	report := ProbeReport{TimedOut: timedOut, Err: failure, Result: ProbePassed}
 	counts := false
 	if timedOut && r.cfg.OnTimeout == TimeoutCancels {
-		report.Finding = FoundNothing
+		report.Result = ProbeCancelled
 		counts = r.cfg.Health.Cancel(reservation, now)
 		report.State = r.cfg.Health.State(now)
 	} else {
 		if failure != nil {
-			report.Finding = FoundUnhealthy
+			report.Result = ProbeFailed
 		}
 		report.State, counts = r.cfg.Health.Complete(reservation, failure == nil, now)
 	}
 	if !counts {
-		report.Finding, report.Err = Discarded, nil
+		report.Result, report.Err = ProbeDiscarded, nil
 	}
 	return report
 }

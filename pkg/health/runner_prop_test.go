@@ -83,7 +83,7 @@ func (l *timeline) draw() []string {
 	for len(l.probes) > 0 {
 		for l.pass(l.due(), true) { // a force wakes it, and it looks again
 		}
-		forced, finding := false, "unhealthy"
+		forced, result := false, "failed"
 		if l.free > l.now+l.timeout {
 			forced = l.pass(l.now+l.timeout, false)
 		} else {
@@ -96,11 +96,11 @@ func (l *timeline) draw() []string {
 				l.free = l.now + b.takes
 			}
 			if b.takes < l.timeout && b.fails == "" {
-				finding = "healthy"
+				result = "passed"
 			}
 			forced = l.pass(l.now+takes, false) || forced
 		}
-		l.record(finding, forced)
+		l.record(result, forced)
 	}
 	return l.lines
 }
@@ -116,11 +116,11 @@ func (l *timeline) due() time.Duration {
 }
 
 // record writes what Observe is told.
-func (l *timeline) record(finding string, forced bool) {
+func (l *timeline) record(result string, forced bool) {
 	switch {
 	case forced:
-		finding = "discarded"
-	case finding == "healthy":
+		result = "discarded"
+	case result == "passed":
 		l.row = max(0, l.row) + 1
 	default:
 		l.row = min(0, l.row) - 1
@@ -135,7 +135,7 @@ func (l *timeline) record(finding string, forced bool) {
 	if !forced {
 		l.ended = l.now
 	}
-	l.lines = append(l.lines, fmt.Sprint(l.now, " ", finding, " ", l.condition))
+	l.lines = append(l.lines, fmt.Sprint(l.now, " ", result, " ", l.condition))
 }
 
 // Claim: Run probes whenever one is due until its context ends, and returns the context's error.
@@ -194,8 +194,8 @@ func played(t *testing.T, l *timeline, probes []behaviour, forces []force) (line
 				defer running.Add(-1)
 				return probes[next.Add(1)-1].probe(ctx)
 			},
-			Observe: func(r health.Report) {
-				lines = append(lines, fmt.Sprint(time.Since(began), " ", r.Finding, " ", r.State.Condition))
+			Observe: func(r health.ProbeReport) {
+				lines = append(lines, fmt.Sprint(time.Since(began), " ", r.Result, " ", r.State.Condition))
 				if int(next.Load()) == len(probes) {
 					cancel()
 				}

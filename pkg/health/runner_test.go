@@ -57,10 +57,10 @@ func newScene(t *testing.T, health0 health.ActiveHealthConfig, cfg health.Runner
 		return probe(ctx)
 	}
 	if cfg.Observe == nil {
-		cfg.Observe = func(r health.Report) {
+		cfg.Observe = func(r health.ProbeReport) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.reports = append(s.reports, fmt.Sprintf("%v %v", s.elapsed(), r.Finding))
+			s.reports = append(s.reports, fmt.Sprintf("%v %v", s.elapsed(), r.Result))
 		}
 	}
 	var err error
@@ -122,8 +122,8 @@ func TestRunner_ProbesWheneverOneIsDue(t *testing.T) {
 		after(time.Hour)
 		requireList(t, "sent at", s.times(), 0, 11*time.Second, 22*time.Second, 33*time.Second, 44*time.Second, 46*time.Second,
 			48*time.Second, 59*time.Second)
-		requireList(t, "reports", s.told(), "1s healthy", "12s healthy", "23s unhealthy", "34s unhealthy", "45s unhealthy",
-			"47s healthy", "49s healthy", "1m0s healthy")
+		requireList(t, "reports", s.told(), "1s passed", "12s passed", "23s failed", "34s failed", "45s failed",
+			"47s passed", "49s passed", "1m0s passed")
 	})
 }
 
@@ -131,11 +131,11 @@ func TestRunner_ProbesWheneverOneIsDue(t *testing.T) {
 func TestRunner_RunOnceSendsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int32
-		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Observe: func(health.Report) { told.Add(1) }},
+		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Observe: func(health.ProbeReport) { told.Add(1) }},
 			func(context.Context) error { return errRefused })
 		for _, want := range []time.Duration{0, 10 * time.Second, 20 * time.Second} {
 			report, err := s.RunOnce(context.Background())
-			if err != nil || report.Finding != health.FoundUnhealthy || !errors.Is(report.Err, errRefused) || report.TimedOut {
+			if err != nil || report.Result != health.ProbeFailed || !errors.Is(report.Err, errRefused) || report.TimedOut {
 				t.Fatalf("the report is %+v, and the error %v", report, err)
 			}
 			if s.elapsed() != want || report.State != s.health.State(time.Now()) {
@@ -172,16 +172,16 @@ func TestRunner_SomebodyElseHasReserved(t *testing.T) {
 func TestRunner_ATimeoutIsRecorded(t *testing.T) {
 	for _, row := range []struct {
 		policy    health.TimeoutPolicy
-		finding   health.Finding
+		finding   health.ProbeResult
 		unhealthy int
 	}{
-		{health.TimeoutUnhealthy, health.FoundUnhealthy, 1},
-		{health.TimeoutCancels, health.FoundNothing, 0},
+		{health.TimeoutUnhealthy, health.ProbeFailed, 1},
+		{health.TimeoutCancels, health.ProbeCancelled, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Timeout: 2 * time.Second, OnTimeout: row.policy}, hang)
 			report, err := s.RunOnce(context.Background())
-			if err != nil || report.Finding != row.finding || !report.TimedOut || report.Err != health.ErrTimedOut {
+			if err != nil || report.Result != row.finding || !report.TimedOut || report.Err != health.ErrTimedOut {
 				t.Fatalf("%v: the report is %+v, and the error %v", row.policy, report, err)
 			}
 			requireState(t, s.health, time.Now(), health.Unknown, 0, row.unhealthy)
@@ -199,7 +199,7 @@ func TestRunner_TheProbesOwnDeadlineIsAFailure(t *testing.T) {
 			return context.DeadlineExceeded
 		})
 		report, err := s.RunOnce(context.Background())
-		if err != nil || report.TimedOut || report.Finding != health.FoundUnhealthy {
+		if err != nil || report.TimedOut || report.Result != health.ProbeFailed {
 			t.Fatalf("the report is %+v, and the error %v", report, err)
 		}
 	})
@@ -236,7 +236,7 @@ func TestRunner_ASlowCandidateIsFoundUnhealthyAtTheThirdTimeout(t *testing.T) {
 			t.Fatalf("%d probes ran at once", most)
 		}
 		// The probe of 0 s is still there at 7 s, and has gone by 14 s.
-		requireList(t, "reports", s.told()[:3], "2s unhealthy", "9s unhealthy", "16s unhealthy")
+		requireList(t, "reports", s.told()[:3], "2s failed", "9s failed", "16s failed")
 		requireList(t, "sent at", s.times()[:2], 0, 14*time.Second)
 		after(time.Minute)
 	})
@@ -260,7 +260,7 @@ func TestRunner_TheNextProbeHasItsWholeTime(t *testing.T) {
 		after(10 * time.Second)
 		s.stop(t)
 		requireList(t, "sent at", s.times(), 0, 5*time.Second, 8900*time.Millisecond)
-		requireList(t, "reports", s.told(), "3s unhealthy", "7.9s healthy")
+		requireList(t, "reports", s.told(), "3s failed", "7.9s passed")
 		after(time.Minute)
 	})
 }
@@ -268,13 +268,13 @@ func TestRunner_TheNextProbeHasItsWholeTime(t *testing.T) {
 // Claim: A probe that panics or ends its goroutine has failed, and the Runner goes on.
 func TestRunner_APanicIsAFailedProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var reports []health.Report
+		var reports []health.ProbeReport
 		probes := []func() error{
 			func() error { panic("a bug") },
 			func() error { runtime.Goexit(); return nil },
 			func() error { return nil },
 		}
-		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Observe: func(r health.Report) { reports = append(reports, r) }},
+		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Observe: func(r health.ProbeReport) { reports = append(reports, r) }},
 			func(context.Context) error {
 				next := probes[len(reports)%len(probes)]
 				return next()
@@ -282,12 +282,12 @@ func TestRunner_APanicIsAFailedProbe(t *testing.T) {
 		s.run()
 		after(25 * time.Second)
 		s.stop(t)
-		if len(reports) != 3 || reports[2].Finding != health.FoundHealthy {
+		if len(reports) != 3 || reports[2].Result != health.ProbePassed {
 			t.Fatalf("the reports are %+v", reports)
 		}
 		for i, want := range []string{"health: the probe panicked: a bug", "health: the probe ended its goroutine"} {
 			var failure *health.PanicError
-			if r := reports[i]; r.Finding != health.FoundUnhealthy || !errors.As(r.Err, &failure) || failure.Error() != want {
+			if r := reports[i]; r.Result != health.ProbeFailed || !errors.As(r.Err, &failure) || failure.Error() != want {
 				t.Errorf("report %d is %+v, want %q", i, r, want)
 			}
 			if hasStack := len(failure.Stack) > 0; hasStack != (i == 0) {
@@ -315,7 +315,7 @@ func TestRunner_LeavesNoReservation(t *testing.T) {
 			t.Fatalf("RunOnce returns %v", err)
 		}
 		state := s.health.State(time.Now())
-		if state.Running || state.Due != 10*time.Second || state.UnhealthyInARow != 0 {
+		if state.Running || state.Due != 10*time.Second || state.ConsecutiveFailures != 0 {
 			t.Fatalf("RunOnce leaves %+v", state)
 		}
 		if _, err := s.RunOnce(ctx); !errors.Is(err, context.Canceled) || s.health.State(time.Now()) != state {
@@ -326,7 +326,7 @@ func TestRunner_LeavesNoReservation(t *testing.T) {
 
 func TestRunner_APanicOfObserveLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Observe: func(health.Report) { panic("an observer's bug") }},
+		s := newScene(t, health.ActiveHealthConfig{}, health.RunnerConfig{Observe: func(health.ProbeReport) { panic("an observer's bug") }},
 			func(context.Context) error { return nil })
 		func() {
 			defer func() {
@@ -404,7 +404,7 @@ func TestRunner_AReportNeverShowsADiscardedResult(t *testing.T) {
 					_ = s.health.Force(health.Healthy, time.Now())
 				}()
 				report, err := s.RunOnce(context.Background())
-				if err != nil || report.Finding != health.Discarded || report.Err != nil || report.State.Condition != health.Healthy {
+				if err != nil || report.Result != health.ProbeDiscarded || report.Err != nil || report.State.Condition != health.Healthy {
 					t.Fatalf("%s: the report is %+v, and the error %v", name, report, err)
 				}
 			})
@@ -457,7 +457,7 @@ func TestRunner_AnAnswerAtTheTimeoutIsTooLate(t *testing.T) {
 			return nil
 		})
 		for range 50 {
-			if report, err := s.RunOnce(t.Context()); err != nil || !report.TimedOut || report.Finding != health.FoundUnhealthy {
+			if report, err := s.RunOnce(t.Context()); err != nil || !report.TimedOut || report.Result != health.ProbeFailed {
 				t.Fatalf("the report is %+v, and the error %v", report, err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/health"
 )
 
-// ill are the parts of a Checked, each of which excludes if it was made ill.
+// ill are the parts of a WithHealth, each of which excludes if it was made ill.
 type ill struct {
 	active  *health.ActiveHealth
 	circuit *health.Circuit
@@ -42,8 +42,8 @@ func newIll(t testing.TB, unhealthy, open, outlier bool) ill {
 	return parts
 }
 
-func (p ill) check(candidate poise.Candidate) health.Checked {
-	return health.Checked{
+func (p ill) check(candidate poise.Candidate) health.WithHealth {
+	return health.WithHealth{
 		Candidate: candidate, Active: p.active, Circuit: p.circuit, Outlier: p.fleet.members[0].Subject, Now: dusk,
 	}
 }
@@ -118,7 +118,7 @@ func TestChecked_KeepsTheRest(t *testing.T) {
 	}
 }
 
-// Claim: Checked candidates nest: whom one of them excludes is not eligible.
+// Claim: WithHealth values nest: whom one of them excludes is not eligible.
 //
 // Cases: HC4.
 func TestChecked_Nests(t *testing.T) {
@@ -160,10 +160,10 @@ func TestChecked_SamplingChangesNothing(t *testing.T) {
 
 func TestChecked_WithoutPartsOrCandidate(t *testing.T) {
 	sample := poise.Sample{ID: "A", Priority: 1}
-	if got := (health.Checked{Candidate: sample}).Sample(); got != sample {
+	if got := (health.WithHealth{Candidate: sample}).Sample(); got != sample {
 		t.Errorf("without parts %+v became %+v", sample, got)
 	}
-	if _, err := poise.NewView([]poise.Candidate{health.Checked{}}); !errors.Is(err, poise.ErrEmptyIdentity) {
+	if _, err := poise.NewView([]poise.Candidate{health.WithHealth{}}); !errors.Is(err, poise.ErrEmptyIdentity) {
 		t.Errorf("without a candidate NewView answers %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func BenchmarkOutcomeWindow_Record(b *testing.B) {
 		for _, outcomes := range []struct {
 			name  string
 			every int // one call of so many fails
-		}{{"success", 1 << 62}, {"tenth-fails", 10}, {"failure", 1}} {
+		}{{"success", math.MaxInt}, {"tenth-fails", 10}, {"failure", 1}} {
 			b.Run(row.name+"/"+outcomes.name, func(b *testing.B) {
 				w := newWindow(b, row.cfg)
 				b.ReportAllocs()

@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"testing"
@@ -15,7 +16,15 @@ var dawn = time.Unix(1_000_000, 0)
 
 func at(d time.Duration) time.Time { return dawn.Add(d) }
 
+// newActive returns an ActiveHealth whose intervals are one, unless the config says
+// something else.
 func newActive(t testing.TB, cfg health.ActiveHealthConfig) *health.ActiveHealth {
+	t.Helper()
+	cfg.UnknownInterval = cmp.Or(cfg.UnknownInterval, cfg.Interval, 10*time.Second)
+	return newActiveAsItIs(t, cfg)
+}
+
+func newActiveAsItIs(t testing.TB, cfg health.ActiveHealthConfig) *health.ActiveHealth {
 	t.Helper()
 	h, err := health.NewActiveHealth(cfg)
 	if err != nil {
@@ -46,9 +55,9 @@ func requireNotReserved(t testing.TB, h *health.ActiveHealth, now time.Time, wan
 func requireState(t testing.TB, h *health.ActiveHealth, now time.Time, condition health.Condition, healthy, unhealthy int) {
 	t.Helper()
 	s := h.State(now)
-	if s.Condition != condition || s.HealthyInARow != healthy || s.UnhealthyInARow != unhealthy {
+	if s.Condition != condition || s.ConsecutiveSuccesses != healthy || s.ConsecutiveFailures != unhealthy {
 		t.Fatalf("it is %v after %d good and %d bad in a row, want %v after %d and %d",
-			s.Condition, s.HealthyInARow, s.UnhealthyInARow, condition, healthy, unhealthy)
+			s.Condition, s.ConsecutiveSuccesses, s.ConsecutiveFailures, condition, healthy, unhealthy)
 	}
 }
 
@@ -184,7 +193,7 @@ func TestActiveHealth_AnOldReservationHasNoEffect(t *testing.T) {
 			if h.State(now) != before {
 				t.Fatal("the late cancellation changes something")
 			}
-			if s, counts := h.Complete(newer, true, now); !counts || s.HealthyInARow != before.HealthyInARow+1 {
+			if s, counts := h.Complete(newer, true, now); !counts || s.ConsecutiveSuccesses != before.ConsecutiveSuccesses+1 {
 				t.Fatalf("the newer probe counts: %t, and leaves %+v", counts, s)
 			}
 		})
@@ -447,9 +456,17 @@ func TestActiveHealth_ACenturyIsNotTooLong(t *testing.T) {
 }
 
 func TestActiveHealth_DefaultsAreThoseOfTheDocs(t *testing.T) {
-	h := newActive(t, health.ActiveHealthConfig{})
+	h := newActiveAsItIs(t, health.ActiveHealthConfig{})
+	reserve(t, h, dawn)
+	requireNotReserved(t, h, dawn, health.ErrProbeRunning, 30*time.Second+100*time.Millisecond)
+	if err := h.Force(health.Healthy, dawn); err != nil {
+		t.Fatal(err)
+	}
 	reserve(t, h, dawn)
 	requireNotReserved(t, h, dawn, health.ErrProbeRunning, 40*time.Second)
+	if state := newActiveAsItIs(t, health.ActiveHealthConfig{Interval: time.Millisecond}).State(dawn); state.Due != 0 {
+		t.Fatalf("a new one is %+v", state)
+	}
 	h = newActive(t, health.ActiveHealthConfig{})
 	if got := probes(t, h, "PPFFF"); got[0] != health.Unknown || got[1] != health.Healthy ||
 		got[3] != health.Healthy || got[4] != health.Unhealthy {
@@ -468,8 +485,8 @@ func TestNames(t *testing.T) {
 		{health.Unknown, "unknown"}, {health.Healthy, "healthy"}, {health.Unhealthy, "unhealthy"}, {health.Condition(3), "no condition"},
 		{health.AllowUnknown, "allow unknown"}, {health.DenyUnknown, "deny unknown"}, {health.UnknownPolicy(2), "no policy"},
 		{health.TimeoutUnhealthy, "timeout is unhealthy"}, {health.TimeoutCancels, "timeout cancels"}, {health.TimeoutPolicy(2), "no policy"},
-		{health.FoundNothing, "nothing"}, {health.FoundHealthy, "healthy"}, {health.FoundUnhealthy, "unhealthy"},
-		{health.Discarded, "discarded"}, {health.Finding(4), "no finding"},
+		{health.ProbeCancelled, "cancelled"}, {health.ProbePassed, "passed"}, {health.ProbeFailed, "failed"},
+		{health.ProbeDiscarded, "discarded"}, {health.ProbeResult(4), "no result"},
 	} {
 		if got := row.value.String(); got != row.want {
 			t.Errorf("%T is %q, want %q", row.value, got, row.want)

@@ -6,7 +6,7 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// Checked is a candidate together with what is known of its health. It is made anew
+// WithHealth is a candidate together with what is known of its health. It is made anew
 // for each View, from parts that last as long as the member.
 //
 // The zero value has no candidate, and NewView refuses its empty identity. A part
@@ -17,7 +17,7 @@ import (
 //   - A sample that is not Ready, or that its candidate excludes, stays as it is; so health undoes no draining.
 //   - Of the parts that exclude, active health gives its reason before the circuit, and the circuit before outlier detection.
 //   - Everything but the reason is the candidate's, priority, locality and load among it.
-//   - Checked candidates nest: whom one of them excludes is not eligible.
+//   - WithHealth values nest: whom one of them excludes is not eligible.
 //   - Sampling changes none of the parts.
 //
 // # Cost
@@ -29,7 +29,7 @@ import (
 //
 // Each part is asked by itself, so a sample may miss what changes meanwhile. The
 // circuit is asked once more by the call that is admitted.
-type Checked struct {
+type WithHealth struct {
 	_ struct{}
 	// Candidate is who is checked. Required.
 	Candidate poise.Candidate
@@ -43,11 +43,11 @@ type Checked struct {
 	Now time.Time
 }
 
-var _ poise.Candidate = Checked{}
+var _ poise.Candidate = WithHealth{}
 
 // Sample returns the sample of the candidate, with the reason why its health
 // excludes it.
-func (c Checked) Sample() poise.Sample {
+func (c WithHealth) Sample() poise.Sample {
 	if c.Candidate == nil {
 		return poise.Sample{}
 	}
@@ -59,7 +59,7 @@ func (c Checked) Sample() poise.Sample {
 }
 
 // excluded returns the reason of the first part that excludes.
-func (c Checked) excluded() poise.Reason {
+func (c WithHealth) excluded() poise.Reason {
 	if c.Active != nil {
 		if reason := c.Active.Excluded(); reason != poise.NotExcluded {
 			return reason

@@ -9,50 +9,6 @@ import (
 	"slices"
 )
 
-// OutlierCause is by which rule a member is an outlier. Several are joined by |.
-//
-// The zero value, NoOutlier, is none.
-type OutlierCause uint8
-
-const (
-	// LocalFailuresInRow: its last calls got no response, as when dialing fails.
-	LocalFailuresInRow OutlierCause = 1 << iota
-	// GatewayFailuresInRow: its last calls were answered 502, 503 or 504.
-	GatewayFailuresInRow
-	// FailuresInRow: its last calls failed, in whatever way.
-	FailuresInRow
-	// FailureShare: too large a share of its calls failed.
-	FailureShare
-	// SuccessRate: its success rate is far below those of the others.
-	SuccessRate
-
-	// NoOutlier: it is none.
-	NoOutlier OutlierCause = 0
-	// anyRun are the causes that look at the last calls only.
-	anyRun = LocalFailuresInRow | GatewayFailuresInRow | FailuresInRow
-	// allCauses are all of them.
-	allCauses = anyRun | FailureShare | SuccessRate
-)
-
-// String returns the cause in lower case.
-func (c OutlierCause) String() string {
-	switch c {
-	case NoOutlier:
-		return "no outlier"
-	case LocalFailuresInRow:
-		return "local failures in a row"
-	case GatewayFailuresInRow:
-		return "gateway failures in a row"
-	case FailuresInRow:
-		return "failures in a row"
-	case FailureShare:
-		return "failure share"
-	case SuccessRate:
-		return "success rate"
-	}
-	return "several or unknown causes"
-}
-
 // OutlierConfig are the settings of an OutlierDetector. The zero value of each
 // field is its default.
 type OutlierConfig struct {
@@ -73,15 +29,16 @@ type OutlierConfig struct {
 	// rates to be compared; 1 or more, default 5.
 	MinimumMembers int
 	// Factor is how many standard deviations below the mean a success rate must lie.
-	// Positive and finite, default 1.9; as small as one likes, it makes the mean the
-	// bar.
+	// Positive, and less than the root of MinimumMembers less one unless SuccessRate
+	// is off: of so many members none lies farther away. Default 1.9; as small as one
+	// likes, it makes the mean the bar.
 	Factor float64
 	// SuccessFloor is the success rate from which on no rate makes an outlier,
 	// however good the others are. Above 0 and up to 1, which is no floor; default
 	// 0.95.
 	SuccessFloor float64
 	// MaxEjectedPercent is how many members may be ejected at once, in percent of
-	// all and rounded down; 1 to 100, default 50.
+	// all and rounded down, but one in any case; 1 to 100, default 50.
 	MaxEjectedPercent int
 	// MinimumHealthy is how many members ejection leaves that can serve; 1 or more,
 	// default 1.
@@ -120,6 +77,8 @@ func (c OutlierConfig) withDefaults() (OutlierConfig, error) {
 		return c, outOfRange("Off", uint8(c.Off))
 	case !(c.Factor > 0) || math.IsInf(c.Factor, 1):
 		return c, outOfRange("Factor", c.Factor)
+	case c.Off&SuccessRate == 0 && c.Factor >= math.Sqrt(float64(c.MinimumMembers-1)):
+		return c, outOfRange("Factor", c.Factor) // it could never eject
 	case !(c.SuccessFloor > 0 && c.SuccessFloor <= 1):
 		return c, outOfRange("SuccessFloor", c.SuccessFloor)
 	}
@@ -127,9 +86,9 @@ func (c OutlierConfig) withDefaults() (OutlierConfig, error) {
 }
 
 // most returns how many of n members may be ejected at once by their number alone:
-// MaxEjectedPercent of n, rounded down, without overflow.
+// MaxEjectedPercent of n, rounded down, without overflow, and at least one.
 func (c *OutlierConfig) most(n int) int {
-	return n/100*c.MaxEjectedPercent + n%100*c.MaxEjectedPercent/100
+	return max(1, n/100*c.MaxEjectedPercent+n%100*c.MaxEjectedPercent/100)
 }
 
 // OutlierObservation is what is known of one member when outliers are looked for.
@@ -217,7 +176,7 @@ func (r OutlierReport) IsOutlier(index int) bool {
 //   - A member whose success rate is SuccessFloor or more is no outlier by its rate.
 //   - A share of failures of FailurePercent or more makes an outlier, however small the group.
 //   - Outliers are listed by success rate and then by index, and cut at the limits.
-//   - After each ejection at most MaxEjectedPercent of all members, rounded down, are ejected, those ejected before included.
+//   - After each ejection at most MaxEjectedPercent of all members, rounded down, or one, are ejected, those ejected before included.
 //   - After each ejection MinimumHealthy members or more serve, who were unavailable before not among them.
 //   - A member that does not serve is never named.
 //   - A cause that is off names nobody.

@@ -117,7 +117,7 @@ func (s *slowActive) requireState(t failer, h *health.ActiveHealth, now time.Tim
 	condition, healthy, unhealthy := s.counts()
 	elapsed, _ := s.elapsed(now)
 	want := health.ActiveState{
-		Condition: condition, HealthyInARow: healthy, UnhealthyInARow: unhealthy,
+		Condition: condition, ConsecutiveSuccesses: healthy, ConsecutiveFailures: unhealthy,
 		Running: s.running != 0 && elapsed < s.cfg.Hold,
 	}
 	if condition == health.Unhealthy || condition == health.Unknown && s.cfg.Unknown == health.DenyUnknown {

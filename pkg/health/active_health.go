@@ -23,8 +23,8 @@ type ActiveHealthConfig struct {
 	// UnhealthyInterval is the same while the condition is Unhealthy. Positive, up
 	// to 100 years, default Interval.
 	UnhealthyInterval time.Duration
-	// UnknownInterval is the same while the condition is Unknown. Positive, up to
-	// 100 years, default Interval.
+	// UnknownInterval is the same while the condition is Unknown, so that it soon is
+	// known. Positive, up to 100 years, default 100 ms or Interval if that is shorter.
 	UnknownInterval time.Duration
 	// Jitter is how much of an interval chance may take off, in percent. 0 to 99,
 	// default 0.
@@ -47,7 +47,7 @@ type ActiveHealthConfig struct {
 func (c ActiveHealthConfig) withDefaults() (ActiveHealthConfig, error) {
 	c.Interval = defaultTo(c.Interval, 10*time.Second)
 	c.UnhealthyInterval = defaultTo(c.UnhealthyInterval, c.Interval)
-	c.UnknownInterval = defaultTo(c.UnknownInterval, c.Interval)
+	c.UnknownInterval = defaultTo(c.UnknownInterval, min(100*time.Millisecond, c.Interval))
 	c.HealthyThreshold = defaultTo(c.HealthyThreshold, 2)
 	c.UnhealthyThreshold = defaultTo(c.UnhealthyThreshold, 3)
 	c.Hold = defaultTo(c.Hold, 30*time.Second)
@@ -96,18 +96,15 @@ func defaultTo[T comparable](value, otherwise T) T {
 // # Contract
 //
 //   - At most one reservation is outstanding at any instant.
-//   - Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 //   - A probe is due at once if none was completed or cancelled before, and else one interval of the present condition after the last was.
 //   - The condition becomes Healthy or Unhealthy exactly when that many probes in a row as its threshold says have agreed, and otherwise stays.
 //   - A result starts the count of the opposite one again.
 //   - Only the outstanding reservation has effect: one that was completed, cancelled, voided or lost before is reported as such and changes nothing.
 //   - A cancelled probe leaves the condition and both counts alone.
-//   - Force sets the condition at once, starts both counts again and voids the outstanding reservation.
 //   - A reservation that is not ended within Hold is lost, and counts as cancelled at the instant its Hold ended.
 //   - Each wait is at most the interval and at least what Jitter leaves of it, which is never nothing.
 //   - A clock that steps back costs at most one more interval, or one more Hold, from the next Reserve.
 //   - Due, State and Excluded change nothing.
-//   - A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
 //
 // # Cost
 //
@@ -151,9 +148,9 @@ type ActiveState struct {
 	Condition Condition
 	// Excluded is why the candidate may not be chosen, or NotExcluded.
 	Excluded poise.Reason
-	// HealthyInARow and UnhealthyInARow are how many of the last probes agree,
+	// ConsecutiveSuccesses and ConsecutiveFailures are how many of the last probes agree,
 	// counted from the last Force.
-	HealthyInARow, UnhealthyInARow int
+	ConsecutiveSuccesses, ConsecutiveFailures int
 	// Running means a reservation is outstanding.
 	Running bool
 	// Due is what Due answers.
@@ -173,6 +170,10 @@ func NewActiveHealth(cfg ActiveHealthConfig) (*ActiveHealth, error) {
 // Reserve returns the right to send one probe at the instant now, or ErrNotDue or
 // ErrProbeRunning with the answer of Due. The chance draws the jitter of the wait
 // that follows; nil draws from the runtime.
+//
+// # Contract
+//
+//   - Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 func (h *ActiveHealth) Reserve(now time.Time, chance *poise.Generator) (r Reservation, wait time.Duration, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -240,6 +241,10 @@ func (h *ActiveHealth) Cancel(r Reservation, now time.Time) bool {
 
 // Force sets the condition at the instant now. A probe that was due stays so, one
 // that is running counts no more, and a Runner that waits looks again.
+//
+// # Contract
+//
+//   - Force sets the condition at once, starts both counts again and voids the outstanding reservation.
 func (h *ActiveHealth) Force(condition Condition, now time.Time) error {
 	if condition >= conditions {
 		return outOfRange("condition", condition)
@@ -271,6 +276,10 @@ func (h *ActiveHealth) State(now time.Time) ActiveState {
 
 // Excluded returns why the candidate may not be chosen: ExcludedUnhealthy, for an
 // Unknown that is denied as well, or NotExcluded. Time alone never changes it.
+//
+// # Contract
+//
+//   - A candidate is excluded exactly while it is Unhealthy, or Unknown under DenyUnknown.
 func (h *ActiveHealth) Excluded() poise.Reason {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -349,7 +358,7 @@ func (h *ActiveHealth) wait() time.Duration {
 func (h *ActiveHealth) state(now time.Time) ActiveState {
 	return ActiveState{
 		Condition: h.condition, Excluded: h.excluded(),
-		HealthyInARow: h.healthy, UnhealthyInARow: h.unhealthy,
+		ConsecutiveSuccesses: h.healthy, ConsecutiveFailures: h.unhealthy,
 		Running: h.running && !h.lost(now), Due: h.due(now),
 	}
 }
