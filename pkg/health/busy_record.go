@@ -19,15 +19,15 @@ const busyPrior = 10
 // try than one that was refused: the work may go on, and the next try adds to it.
 // silentFree is how many of them say nothing.
 const (
-	silentWeight = 25
-	silentFree   = 2
+	silentWeight = 50
+	silentFree   = 1
 )
 
 // waitsShare is the part of its calls from which an endpoint is one that makes its
 // callers wait in vain, and waitsCalls how many at least.
 const (
-	waitsShare = 0.02
-	waitsCalls = 0.5
+	waitsShare = 0.01
+	waitsCalls = 0.3
 )
 
 // busyRecord is which part of the latest calls, of a fleet or of one endpoint, was

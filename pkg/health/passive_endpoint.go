@@ -119,6 +119,7 @@ type PassiveEndpoint struct {
 	returnShare float64
 	returnAt    int64
 	restUntil   int64
+	missed      bool // nothing could be sent of the last call
 	// Ejection.
 	rounds    uint
 	backoff   time.Duration
@@ -130,6 +131,8 @@ type PassiveEndpoint struct {
 	trial     uint64 // the running trial, 0 if none
 	trialAge  int64
 	successes int // since it began to return
+	// returnMark is what peers had done then.
+	returnMark peerMark
 	// Accusation.
 	accused       bool
 	accusation    uint64
@@ -309,12 +312,22 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, at int64) (ch
 		e.serve(at)
 		return false
 	case outcome == poise.Unreachable:
-		e.eject(EjectedUnreachable, at)
-		return true
+		return e.unreachable(at)
 	case outcome.IsFailure():
 		return e.fail(c, r, at)
 	}
 	return false
+}
+
+// unreachable takes a call of which nothing could be sent. One may be an accident of an
+// endpoint that served before. Requires mu.
+func (e *PassiveEndpoint) unreachable(at int64) (changed bool) {
+	if !e.missed && e.state == Serving && e.answered.Load() > 0 {
+		e.missed = true
+		return false
+	}
+	e.eject(EjectedUnreachable, at)
+	return true
 }
 
 // tried takes the result of a call to an ejected endpoint. Requires mu.
@@ -414,7 +427,7 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.clear()
 	e.state, e.cause, e.since = Ejected, cause, at
 	e.epoch++
-	e.accused = false
+	e.accused, e.missed = false, false
 	e.noteWaits()
 	p.ejected++
 	if cause == EjectedPartial {
@@ -431,7 +444,7 @@ func (e *PassiveEndpoint) comeBack(at int64) {
 	p := e.health
 	p.leave(e)
 	e.state, e.cause, e.since = Returning, NotEjected, at
-	e.successes = 1
+	e.successes, e.returnMark = 1, p.mark(e)
 	e.setReturn(p.cfg.MinShare*returnGrowth, at)
 	e.weighShare(at)
 	p.schedule()
@@ -505,7 +518,7 @@ func (e *PassiveEndpoint) note() {
 		word |= flagRemoved
 	case e.state == Ejected:
 		word |= flagEjected
-	case e.state == Serving && e.run == 0 && e.sum == 0:
+	case e.state == Serving && e.run == 0 && e.sum == 0 && !e.missed:
 		word |= flagPlain
 	}
 	if e.accused {
@@ -524,6 +537,7 @@ func (e *PassiveEndpoint) serve(at int64) {
 		p.failed += uint64(e.run)
 		e.setRun(0)
 	}
+	e.missed = false
 	e.add(false, at)
 	if e.state == Returning {
 		e.setReturn(e.returned(at)*returnGrowth, at)
@@ -580,10 +594,6 @@ func (e *PassiveEndpoint) noteWaits() {
 // fail takes a failure of an endpoint that is not ejected. Requires mu.
 func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (changed bool) {
 	p := e.health
-	if p.lost >= lostRun+lostRounds*len(p.endpoints) {
-		p.earn()
-		p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
-	}
 	if e.run == 0 {
 		e.runAt, e.runMark = c.began, p.mark(e)
 	}
@@ -604,6 +614,7 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 	if (r.Outcome == poise.Failure || e.silentRun != silent) && e.sumKeys.add(c.key) {
 		e.add(true, at)
 	}
+	p.press(at)
 	if cause := e.verdict(e.runKeys, at); cause != NotEjected {
 		e.eject(cause, at)
 		return true
@@ -696,21 +707,31 @@ func (e *PassiveEndpoint) suspected(run int, at int64) EjectionCause {
 	since := p.since(e.runMark, e)
 	lasted := at - e.runAt
 	switch {
+	case e.state == Returning:
+		since = p.since(e.returnMark, e)
+		if since.served < 1 || -float64(run)*math.Log(p.peerRate(e, since)) < math.Log(returnOdds) {
+			return NotEjected
+		}
+		return e.runCause()
 	case !e.late || e.run > 1 && p.since(e.runLate, e).served < 1:
 		// What peers served since may be what they had begun before.
 	case e.busyRun > 0 && lasted < max(int64(p.cfg.BusyTime), busyLatencies*e.meanLatency()):
 	case e.silentRun > 0 && (lasted < e.silence() || e.peersAreBusy()):
-	case e.state == Returning && since.served >= 1 && -float64(run)*math.Log(p.peerRate(e, since)) >= math.Log(returnOdds),
-		p.convicts(e, run, since):
-		switch {
-		case e.silentRun == e.run:
-			return EjectedSilent
-		case e.busyRun*2 > e.run:
-			return EjectedOverloaded
-		}
-		return EjectedFailures
+	case p.convicts(e, run, since):
+		return e.runCause()
 	}
 	return NotEjected
+}
+
+// runCause is the cause of an ejection for the run. Requires mu.
+func (e *PassiveEndpoint) runCause() EjectionCause {
+	switch {
+	case e.silentRun == e.run:
+		return EjectedSilent
+	case e.busyRun*2 > e.run:
+		return EjectedOverloaded
+	}
+	return EjectedFailures
 }
 
 // meanLatency is the longer of its own mean time to the answer and the fleet's.

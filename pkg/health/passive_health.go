@@ -34,10 +34,13 @@ const (
 	// rememberedFor is for how long what is remembered need not be looked at again.
 	rememberedFor = int64(time.Millisecond)
 	// lostShare is how many trials a failed call pays for after lostRun and lostRounds for
-	// each endpoint were lost in a row.
+	// each endpoint were lost in a row, or while more than shortOf of all are refused; they
+	// are due once in pressAgain.
 	lostShare  = 0.1
 	lostRun    = 10
 	lostRounds = 2
+	shortOf    = 0.25
+	pressAgain = int64(time.Second)
 	// repeatableFirst is how long a due trial waits for a call that may be repeated.
 	repeatableFirst = int64(250 * time.Millisecond)
 	// skipped is how much later a trial is due that a call could not make.
@@ -112,6 +115,7 @@ type PassiveHealth struct {
 	lostServed uint64
 	servedAt   int64
 	servedSeen uint64
+	pressed    int64                 // instant of the last pressing
 	woken      [ejectionCauses]int64 // instant of the last waking of a cause
 	trials     uint64                // claimed so far
 	accusation uint64                // the last
@@ -165,7 +169,7 @@ func (p *PassiveHealth) enter(now time.Time) int64 {
 func (p *PassiveHealth) rebase(at int64) {
 	p.shift.Add(-at)
 	p.latest, p.looked, p.servedAt, p.busy.at, p.remembered = 0, 0, 0, 0, -rememberedFor
-	p.woken = [ejectionCauses]int64{}
+	p.woken, p.pressed = [ejectionCauses]int64{}, 0
 	for _, e := range p.endpoints {
 		e.rebase()
 	}
@@ -344,14 +348,14 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 }
 
 // OverloadedShare is the part of recent calls that were refused for want of capacity; or,
-// while callers of most endpoints wait in vain, a multiple of the part that ended in
+// while callers of more than a third of the endpoints wait in vain, a multiple of the part that ended in
 // silence, if that is more: retries after Overloaded and Silent stop while it is over a
 // quarter. Calls to ejected endpoints do not count.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	p.busy.advance(at, p.served.Load())
-	return p.busy.pressure(2*p.waiting > len(p.endpoints)-p.ejected)
+	return p.busy.pressure(3*p.waiting > len(p.endpoints)-p.ejected)
 }
 
 // Advance does what is due at the instant: silence, shares, trials that do not end. It
@@ -494,6 +498,21 @@ func (p *PassiveHealth) lose() {
 		p.lost, p.lostServed = 0, served
 	}
 	p.lost++
+}
+
+// press lets lost calls pay for trials where those that are left serve nothing or
+// refuse much: the ejected may do better. Requires mu.
+func (p *PassiveHealth) press(at int64) {
+	if p.ejected == 0 || p.lost < lostRun+lostRounds*len(p.endpoints) && p.busy.pressure(false) <= shortOf {
+		return
+	}
+	p.earn()
+	p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
+	p.dueServed.Store(0)
+	if at-p.pressed >= pressAgain {
+		p.pressed = at
+		p.wake(at, wakeAll, func(*PassiveEndpoint) bool { return true })
+	}
 }
 
 // succeeded notes a success that was told under the lock, of an endpoint that was
