@@ -43,17 +43,33 @@ type busyRecord struct {
 	served                        uint64  // up to which sound counts
 }
 
+// fade is by how much records fade in a time.
+type fade struct {
+	elapsed     int64
+	short, long float64
+}
+
+func fadeOf(elapsed int64) fade {
+	return fade{elapsed, math.Exp(-float64(elapsed) / busyMemory), math.Exp(-float64(elapsed) / busyLongMemory)}
+}
+
 // advance lets the record fade up to the instant and adds what was served since.
 func (b *busyRecord) advance(at int64, served uint64) {
-	if at > b.at {
-		keep := math.Exp(float64(b.at-at) / busyMemory)
-		b.refused *= keep
-		b.stuck *= keep
-		b.waited *= keep
-		b.sound *= keep
-		keep = math.Exp(float64(b.at-at) / busyLongMemory)
-		b.longBusy *= keep
-		b.longSound *= keep
+	b.advanceBy(&fade{elapsed: -1}, at, served)
+}
+
+// advanceBy is advance with a fade that is likely to be the right one.
+func (b *busyRecord) advanceBy(by *fade, at int64, served uint64) {
+	if elapsed := at - b.at; elapsed > 0 {
+		if elapsed != by.elapsed {
+			*by = fadeOf(elapsed)
+		}
+		b.refused *= by.short
+		b.stuck *= by.short
+		b.waited *= by.short
+		b.sound *= by.short
+		b.longBusy *= by.long
+		b.longSound *= by.long
 		b.at = at
 	}
 	b.sound += float64(served - b.served)

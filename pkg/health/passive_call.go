@@ -9,16 +9,15 @@ type PassiveCall struct {
 	began int64 // the instant
 	// heard is how many answers the endpoint had given when the call began.
 	heard uint64
-	epoch uint64 // of the endpoint when the call began
-	trial uint64 // the number of the trial, 0 for a call that is none
+	// instead is the suspect that the call was meant for; nil for most calls.
+	instead *PassiveEndpoint
+	// number is that of the trial, or of the accusation of the suspect; 0 for other calls.
+	number uint64
+	key    uint64 // hash of what ties the call to the endpoint, 0 if nothing does
+	epoch  uint32 // of the endpoint when the call began
+	phase  callPhase
 	// repeatable: the trial may be sent again.
 	repeatable bool
-	// instead is the suspect that the call was meant for, in its accusation of this
-	// number; nil for most calls.
-	instead    *PassiveEndpoint
-	accusation uint64
-	key        uint64 // hash of what ties the call to the endpoint, 0 if nothing does
-	phase      callPhase
 }
 
 // SetKey says that the call goes to the endpoint because of a key of this hash: of
@@ -27,7 +26,7 @@ type PassiveCall struct {
 func (c *PassiveCall) SetKey(hash uint64) { c.key = max(hash, 1) }
 
 // Trial reports whether the call is a trial of an ejected endpoint.
-func (c *PassiveCall) Trial() bool { return c.trial != 0 }
+func (c *PassiveCall) Trial() bool { return c.number != 0 && c.instead == nil }
 
 // callPhase is how far a PassiveCall is.
 type callPhase uint8

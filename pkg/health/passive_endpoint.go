@@ -80,7 +80,7 @@ type PassiveEndpoint struct {
 	removed bool
 	state   PassiveState
 	cause   EjectionCause
-	epoch   uint64
+	epoch   uint32
 	since   int64 // of the state
 	settled int64 // when it last became Serving
 	lastErr error
@@ -168,29 +168,28 @@ func (e *PassiveEndpoint) Share(_ time.Time) float64 {
 	return 1 - math.Float64frombits(e.missing.Load())
 }
 
-// Begin notes that a call goes to the endpoint.
+// Begin notes that a call goes to the endpoint, which may be ejected: then it counts
+// like a trial.
 func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall {
 	if e.health.cfg.Off {
 		return PassiveCall{}
 	}
-	if e.word.Load()&flagEjected != 0 {
-		at := e.health.enter(now)
-		if e.state == Ejected {
-			e.health.list.pushBack(e)
-		}
-		c := e.begin(at)
-		e.health.mu.Unlock()
-		return c
+	word := e.word.Load()
+	if word&flagEjected == 0 {
+		return e.begin(word, e.health.instant(now))
 	}
-	return e.begin(e.health.instant(now))
+	at := e.health.enter(now)
+	defer e.health.mu.Unlock()
+	if e.state == Ejected {
+		e.health.list.pushBack(e)
+	}
+	return e.begin(e.word.Load(), at)
 }
 
-// begin is Begin at an instant.
-func (e *PassiveEndpoint) begin(at int64) PassiveCall {
+// begin is Begin by the word, at an instant.
+func (e *PassiveEndpoint) begin(word uint64, at int64) PassiveCall {
 	e.started.Add(1)
-	return PassiveCall{
-		began: at, heard: e.heard(), epoch: e.word.Load() >> epochShift, phase: callBegun,
-	}
+	return PassiveCall{began: at, heard: e.heard(), epoch: uint32(word >> epochShift), phase: callBegun}
 }
 
 // BeginFor is Begin of a call that the policy gave to the suspect and that goes here
@@ -203,7 +202,7 @@ func (e *PassiveEndpoint) BeginFor(suspect *PassiveEndpoint, now time.Time) Pass
 	suspect.health.mu.Lock()
 	// One that fails itself would speak for every suspect.
 	if suspect.accused && e.Serves() {
-		c.instead, c.accusation = suspect, suspect.accusation
+		c.instead, c.number = suspect, suspect.accusation
 	}
 	suspect.health.mu.Unlock()
 	return c
@@ -240,8 +239,8 @@ func (e *PassiveEndpoint) End(c *PassiveCall, r poise.Result, now time.Time) (ch
 // judge takes the result of a call.
 func (e *PassiveEndpoint) judge(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
 	word := e.word.Load()
-	if r.Outcome == poise.Success && word&flagPlain != 0 && word>>epochShift == c.epoch && c.instead == nil {
-		e.count(c, e.health.instant(now))
+	if r.Outcome == poise.Success && word&flagPlain != 0 && uint32(word>>epochShift) == c.epoch && c.instead == nil {
+		e.count(c, now)
 		return false
 	}
 	at := e.health.enter(now)
@@ -254,16 +253,16 @@ func (e *PassiveEndpoint) judge(c *PassiveCall, r poise.Result, now time.Time) (
 	if e.removed {
 		return changed
 	}
-	changed = e.conclude(c, r, at) || changed
+	changed = e.conclude(c, r, now, at) || changed
 	e.note()
 	return changed
 }
 
 // count counts a success.
-func (e *PassiveEndpoint) count(c *PassiveCall, at int64) {
+func (e *PassiveEndpoint) count(c *PassiveCall, now time.Time) {
 	n := e.answered.Add(1)
 	if n%latencySample == 1 {
-		e.measure(at - c.began)
+		e.measure(e.health.instant(now) - c.began)
 	}
 	if batch := e.health.batch.Load(); (n+e.phase)&batch == 0 {
 		e.health.served.Add(batch + 1)
@@ -282,10 +281,10 @@ func (e *PassiveEndpoint) measure(took int64) {
 }
 
 // conclude takes the result of a call under the lock. Requires mu.
-func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, at int64) (changed bool) {
+func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, now time.Time, at int64) (changed bool) {
 	outcome := r.Outcome
 	if outcome == poise.Success {
-		e.count(c, at)
+		e.count(c, now)
 		e.health.succeeded(at)
 	} else {
 		if outcome == poise.Failure || outcome == poise.Overloaded {
@@ -334,8 +333,8 @@ func (e *PassiveEndpoint) unreachable(at int64) (changed bool) {
 // tried takes the result of a call to an ejected endpoint. Requires mu.
 func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64) (changed bool) {
 	p := e.health
-	if c.trial != 0 && c.trial != e.trial {
-		c.trial = 0 // taken for lost
+	if !c.Trial() || c.number != e.trial {
+		c.number = 0 // no trial, or one that was taken for lost
 	}
 	if outcome == poise.Success {
 		cause := e.cause
@@ -343,13 +342,13 @@ func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64)
 		p.wakeLike(cause, at)
 		return true
 	}
-	if c.trial != 0 {
+	if c.number != 0 {
 		e.endTrial(outcome == poise.Invalid || outcome == poise.Unreachable || outcome == poise.Overloaded && c.repeatable)
 	}
 	switch {
 	case outcome.IsFailure():
 		e.retry(outcome, at)
-	case c.trial != 0:
+	case c.number != 0:
 		e.put(at)
 	}
 	p.schedule()
@@ -513,7 +512,7 @@ func (e *PassiveEndpoint) setRun(run int) {
 
 // note publishes the state for those that take no lock. Requires mu.
 func (e *PassiveEndpoint) note() {
-	word := e.epoch << epochShift
+	word := uint64(e.epoch) << epochShift
 	switch {
 	case e.removed:
 		word |= flagRemoved
@@ -780,7 +779,7 @@ func (e *PassiveEndpoint) accuse(cause EjectionCause, at int64) (changed bool) {
 // weigh takes the result of a call that was meant for it and went elsewhere. Requires
 // mu.
 func (e *PassiveEndpoint) weigh(c *PassiveCall, r poise.Result, at int64) (changed bool) {
-	if !e.accused || e.accusation != c.accusation || r.Outcome == poise.Unreachable || !r.Outcome.IsObservation() {
+	if !e.accused || e.accusation != c.number || r.Outcome == poise.Unreachable || !r.Outcome.IsObservation() {
 		return false
 	}
 	if r.Outcome == poise.Success && !e.failedKeys.has(c.key) {
@@ -816,8 +815,9 @@ func (e *PassiveEndpoint) remember() {
 	}
 }
 
-// look does what is due for the endpoint, elapsed after the last look. Requires mu.
-func (e *PassiveEndpoint) look(at, elapsed int64) (changed bool) {
+// look does what is due for the endpoint, elapsed after the last look; by is the fade of
+// those looked at before. Requires mu.
+func (e *PassiveEndpoint) look(by *fade, at, elapsed int64) (changed bool) {
 	switch {
 	case e.state != Ejected:
 		changed = e.listen(at, elapsed)
@@ -828,7 +828,7 @@ func (e *PassiveEndpoint) look(at, elapsed int64) (changed bool) {
 			e.health.schedule()
 		}
 	}
-	e.busy.advance(at, e.answered.Load())
+	e.busy.advanceBy(by, at, e.answered.Load())
 	e.noteWaits()
 	if e.missing.Load() != 0 || e.state == Returning {
 		e.weighShare(at)
@@ -915,7 +915,7 @@ func (e *PassiveEndpoint) Inspect(now time.Time) PassiveInspection {
 	i := PassiveInspection{
 		State: e.state, Cause: e.cause, Share: e.Share(now),
 		Since: now.Add(time.Duration(e.since - at)),
-		Run:   e.run, Successes: e.successes, Ejections: e.epoch,
+		Run:   e.run, Successes: e.successes, Ejections: uint64(e.epoch),
 		TrialRunning: e.trial != 0, Accused: e.accused, LastError: e.lastErr,
 	}
 	if e.state == Ejected {

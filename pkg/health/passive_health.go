@@ -282,8 +282,8 @@ func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now t
 	p.trials++
 	p.running++
 	e.trial, e.trialAge = p.trials, 0
-	call = e.begin(at)
-	call.trial, call.repeatable = e.trial, repeatable
+	call = e.begin(e.word.Load(), at)
+	call.number, call.repeatable = e.trial, repeatable
 	return e, call, true
 }
 
@@ -387,8 +387,9 @@ func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Ti
 		started += e.started.Load()
 	}
 	p.latency = int64(latency / max(known, 1))
+	by := fade{elapsed: -1}
 	for _, e := range p.endpoints {
-		changed = e.look(at, elapsed) || changed
+		changed = e.look(&by, at, elapsed) || changed
 	}
 	wait := passiveIdle
 	if started != p.started {
