@@ -32,9 +32,6 @@ var planted = []struct {
 	{"peers taken to fail half of the time", func(c *dispatch.LoopConfig) {
 		c.Passive.PeerRate = 0.9
 	}, "status-503/n=10,k=1,", "round-robin", "failed post"},
-	{"too busy held against it at once", func(c *dispatch.LoopConfig) {
-		c.Passive.BusyTime, c.Passive.Odds = 1, 10
-	}, "planted/busy", "round-robin", "wrong-ejections"},
 	{"retries after too busy without a bound", func(c *dispatch.LoopConfig) {
 		c.Retry.OverloadedPercent, c.Retry.Budget.Percent, c.Retry.Budget.PerSecond = 100, 1000, 1000
 	}, "tiers/how=status_503", "round-robin", "sent"},
@@ -102,11 +99,6 @@ calls 200/s posts 50% deadline 2s
 at 0s all warm 10 for 2s
 at 3s server 0 restart 700ms
 must failed post <= 3.5% after 3700ms before 7s`,
-	"busy": `title servers that have room for most calls
-length 10s
-servers 5 cost 100ms concurrency 4
-calls 100/s posts 50% deadline 2s
-must wrong-ejections <= 0`,
 	"return": `title a server fails for a while
 length 16s
 servers 5 cost 5ms

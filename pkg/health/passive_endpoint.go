@@ -334,10 +334,11 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, at int64) (ch
 	return false
 }
 
-// unreachable takes a call of which nothing could be sent. One may be an accident of an
-// endpoint that served before. Requires mu.
+// unreachable takes a call of which nothing could be sent. Where the fleet is short of
+// capacity, the first one of an endpoint that served before may be an accident. Requires
+// mu.
 func (e *PassiveEndpoint) unreachable(at int64) (changed bool) {
-	if !e.missed && e.state == Serving && e.answered.Load() > 0 {
+	if !e.missed && e.state == Serving && e.answered.Load() > 0 && e.health.busy.pressure(false) > shortOf {
 		e.missed = true
 		return false
 	}
