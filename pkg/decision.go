@@ -56,6 +56,18 @@ type Note struct {
 // A number in it that would be larger than a uint64 stands there as the largest.
 //
 // The zero value describes no pick.
+//
+// # Contract
+//
+//   - String names the policy, the candidate that was chosen or why none was, and each candidate that was left out.
+//
+// # Cost
+//
+// String formats; everything else is a field.
+//
+// # Concurrency
+//
+// A Decision belongs to one goroutine at a time.
 type Decision struct {
 	// View is what was decided on. It names the candidates that were left out.
 	View *View

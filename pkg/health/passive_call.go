@@ -5,6 +5,19 @@ package health
 // use by several goroutines at once.
 //
 // The zero value reports nothing.
+//
+// # Contract
+//
+//   - The first End of a call counts, and every later one changes nothing.
+//   - With Divert, failed calls of one key make a suspect, and eject nobody before other endpoints could be asked.
+//
+// # Cost
+//
+// Every method is O(1).
+//
+// # Concurrency
+//
+// A PassiveCall belongs to one goroutine at a time.
 type PassiveCall struct {
 	began int64 // the instant
 	// heard is how many answers the endpoint had given when the call began.

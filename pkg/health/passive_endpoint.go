@@ -60,6 +60,21 @@ const (
 // PassiveEndpoint is one incarnation of one endpoint of a [PassiveHealth].
 //
 // A PassiveEndpoint is made by Add.
+//
+// # Contract
+//
+//   - Share is above 0 and at most 1, and 1 of an endpoint that is Serving and has not said "too busy".
+//   - "Too busy" lowers Share, which time brings back to 1.
+//   - What becomes of a call counts for nothing after Remove.
+//   - A probe that passes brings back an endpoint that nothing could be sent to.
+//
+// # Cost
+//
+// Ejected, Share, Serves and Accused are one or two atomic loads.
+//
+// # Concurrency
+//
+// A PassiveEndpoint is safe for concurrent use.
 type PassiveEndpoint struct {
 	health *PassiveHealth
 	value  any

@@ -70,6 +70,22 @@ const (
 //
 // A PassiveHealth is made by NewPassiveHealth; its zero value is not for use.
 //
+// # Contract
+//
+//   - What fails everywhere alike ejects nobody.
+//   - An endpoint that serves nothing is ejected while others serve, however many of the fleet are out.
+//   - Cancelled and Invalid change nothing.
+//   - LeastRecentlyTried returns an ejected endpoint while there is one that allow lets through.
+//   - At most one trial of an endpoint runs at once.
+//   - An ejected endpoint whose trial succeeds is Returning, and Serving after ReturnSuccesses.
+//   - A late Advance ejects nobody.
+//   - Used by one goroutine, equal seeds and equal inputs give equal results.
+//
+// # Cost
+//
+// A call that succeeds is O(1). A failure costs O(log n), and Advance O(n), where n is
+// the size of the fleet. Nothing but Add allocates.
+//
 // # Concurrency
 //
 // Calls to sound endpoints that succeed take no lock. Everything else is one
