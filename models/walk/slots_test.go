@@ -18,6 +18,19 @@ type slots struct {
 	idle int
 }
 
+// held tells whether a lease is held, from its two fields; the path leads to it.
+func held(object any, path ...string) string {
+	field := func(name string) any { return replay.Field(object, append(path, name)...) }
+	switch {
+	case field("of").(*poise.InFlight) == nil:
+		return "none"
+	case field("ended").(uint32) == 0:
+		return "held"
+	default:
+		return "ended"
+	}
+}
+
 // Claim: After Remove, the idle function runs exactly once, when the last slot has come back.
 //
 // Bounds: two callers, one slot each, limit 1. Not shown: more of any.
