@@ -95,20 +95,30 @@ func (r *roster) lists(other *roster) bool {
 	return slices.Equal(r.members, other.members) && slices.Equal(r.weights, other.weights)
 }
 
-// inherit takes the credits of those members that the other roster has. Whoever
-// is new has none.
+// inherit takes over the credits of those members that the other roster has. New
+// members have none. Where members or weights are others, credits are bounded.
 func (r *roster) inherit(credits []int64, from *roster, theirs []int64) {
-	next := 0
+	next, alike := 0, 0
 	for position, member := range r.members {
 		// Most lists have the order of the last one.
 		at := next
 		if at >= len(from.members) || from.members[at] != member {
 			at = from.find(member)
 		}
-		credits[position] = 0
-		if at >= 0 {
-			credits[position], next = theirs[at], at+1
+		if credits[position] = 0; at < 0 {
+			continue
 		}
+		credits[position], next = theirs[at], at+1
+		if r.weights[position] == from.weights[at] {
+			alike++
+		}
+	}
+	if alike == len(r.members) && alike == len(from.members) {
+		return // the same list, maybe in another order
+	}
+	most := r.total/8*5 + r.total%8*5/8
+	for position := range credits {
+		credits[position] = max(-most, min(most, credits[position]))
 	}
 }
 

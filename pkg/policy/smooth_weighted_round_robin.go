@@ -27,6 +27,8 @@ type SmoothWeightedRoundRobinConfig struct {
 //   - From the first pick on, each run of as many picks as the eligible weights sum to takes each candidate exactly as often as its weight says, while the list stays as it is.
 //   - Credit belongs to an incarnation and follows it through new Views, reorders and changes of weight.
 //   - An incarnation that is not eligible when something is picked loses its credit.
+//   - Where members or weights are others than at the last pick, inherited credit is cut to 5/8 of the new sum of the weights either way.
+//   - After a change, each run of as many picks as the eligible weights sum to takes a candidate at most once more or less often than its weight says, while the list stays.
 //   - A pick that leaves out a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
 //   - Picks in parallel take exactly the turns that as many picks in sequence would.
 //   - SmoothWeightedRoundRobin refuses to prepare a View whose eligible weights, summed and multiplied by their number, exceed 2^60.
