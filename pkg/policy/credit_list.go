@@ -17,9 +17,9 @@ const (
 	creditLimit = 1 << 60
 )
 
-// roster is the eligible list of a View with the weights, and the credits of its
+// creditList is the eligible list of a View with the weights, and the credits of its
 // members. Views with equal lists share one.
-type roster struct {
+type creditList struct {
 	view    *poise.View // one of those Views: it finds members by identity
 	members []incarnation
 	weights []int64
@@ -46,10 +46,10 @@ type incarnation struct {
 	number uint64
 }
 
-// newRoster returns the eligible list of a View that has one, without credit.
-func newRoster(v *poise.View) (*roster, error) {
+// newCreditList returns the eligible list of a View that has one, without credit.
+func newCreditList(v *poise.View) (*creditList, error) {
 	n := v.EligibleLen()
-	r := &roster{
+	r := &creditList{
 		view:    v,
 		members: make([]incarnation, n),
 		weights: make([]int64, n),
@@ -91,13 +91,13 @@ func gcd(a, b uint64) uint64 {
 }
 
 // lists reports whether the View has the same eligible list.
-func (r *roster) lists(other *roster) bool {
+func (r *creditList) lists(other *creditList) bool {
 	return slices.Equal(r.members, other.members) && slices.Equal(r.weights, other.weights)
 }
 
-// inherit takes over the credits of those members that the other roster has. New
+// inherit takes over the credits of those members that the other creditList has. New
 // members have none. Where members or weights are others, credits are bounded.
-func (r *roster) inherit(credits []int64, from *roster, theirs []int64) {
+func (r *creditList) inherit(credits []int64, from *creditList, theirs []int64) {
 	next, alike := 0, 0
 	for position, member := range r.members {
 		// Most lists have the order of the last one.
@@ -123,7 +123,7 @@ func (r *roster) inherit(credits []int64, from *roster, theirs []int64) {
 }
 
 // find returns the position of the member, or -1.
-func (r *roster) find(member incarnation) int {
+func (r *creditList) find(member incarnation) int {
 	index, found := r.view.Lookup(member.id)
 	if !found {
 		return -1
