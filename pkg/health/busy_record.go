@@ -101,6 +101,17 @@ func (b *busyRecord) without(own *busyRecord) busyRecord {
 	}
 }
 
+// merge adds what another one has of the last second.
+func (b *busyRecord) merge(other *busyRecord) {
+	b.refused += other.refused
+	b.stuck += other.stuck
+	b.waited += other.waited
+	b.sound += other.sound
+}
+
+// loss is the part that was refused or ended in silence.
+func (b *busyRecord) loss() float64 { return (b.refused + b.stuck + b.waited) / b.all() }
+
 // lately is the part that was refused or waited, over a longer time.
 func (b *busyRecord) lately() float64 { return b.longBusy / (b.longBusy + b.longSound + busyPrior) }
 

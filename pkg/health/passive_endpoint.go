@@ -445,6 +445,7 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.accused, e.missed = false, false
 	e.noteWaits()
 	p.ejected++
+	p.ejectedAt = at
 	if cause == EjectedPartial {
 		p.partial++
 	}
@@ -719,6 +720,9 @@ func (e *PassiveEndpoint) verdict(run int, at int64) EjectionCause {
 // suspected is verdict by what is remembered. Requires mu.
 func (e *PassiveEndpoint) suspected(run int, at int64) EjectionCause {
 	p := e.health
+	if at < p.carryUntil {
+		return NotEjected
+	}
 	since := p.since(e.runMark, e)
 	lasted := at - e.runAt
 	switch {
@@ -768,7 +772,7 @@ func (e *PassiveEndpoint) silence() int64 {
 // Requires mu.
 func (e *PassiveEndpoint) partial(at int64) bool {
 	p := e.health
-	if e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
+	if at < p.carryUntil || e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
 		return false
 	}
 	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && !e.peersAreBusy()
@@ -872,7 +876,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 		copy(e.quietBegun[1:], e.quietBegun[:])
 		e.quietBegun[0] = started
 	}
-	if e.quietAge < silence || e.accused || e.peersAreBusy() {
+	if e.quietAge < silence || at < p.carryUntil || e.accused || e.peersAreBusy() {
 		return false
 	}
 	// Calls that have waited that long, at least so many: others may have begun since,
