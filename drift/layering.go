@@ -11,7 +11,7 @@ const latticeFile = "drift/lattice.txt"
 
 // topFolders are the folders of the tree; design and documents know no others.
 var topFolders = []string{
-	"pkg", "spec", "models", "linearizability", "mutation", "fuzz", "drift", "ci", "docs", "examples", "sim",
+	"pkg", "spec", "models", "linearizability", "fuzz", "drift", "ci", "docs", "examples", "sim",
 }
 
 // lattice is the parsed form of the lattice file.
@@ -21,6 +21,7 @@ type lattice struct {
 	modules map[string]bool
 	allowed map[edge]edgeKind
 	refused []refusal
+	uses    map[string]map[string]int // clock or goroutine → file → line of the lattice
 }
 
 // edge says that the folder at to imports from.
@@ -166,6 +167,7 @@ func (l *lattice) contradictions(report *Report) {
 var (
 	latticeRule = regexp.MustCompile(`^(.+?)\s+(<|<test|!<|!<code)\s+(.+?)(?:\s+except\s+(.+))?$`)
 	latticeName = regexp.MustCompile(`^(\S+)\s+=\s+(\S+)$`)
+	latticeUse  = regexp.MustCompile(`^(clock|goroutine)\s+in\s+(.+)$`)
 )
 
 // parseLattice reads the file twice: pkg/** in any line means every folder that
@@ -173,6 +175,7 @@ var (
 func parseLattice(repo *Repo, report *Report) *lattice {
 	l := &lattice{
 		paths: map[string]string{}, nodes: map[string]bool{}, modules: map[string]bool{}, allowed: map[edge]edgeKind{},
+		uses: map[string]map[string]int{"clock": {}, "goroutine": {}},
 	}
 	text := repo.text(latticeFile)
 	if text == "" {
@@ -183,6 +186,10 @@ func parseLattice(repo *Repo, report *Report) *lattice {
 		rule, why, _ := strings.Cut(line.text, "#")
 		rule, why = strings.TrimSpace(rule), strings.TrimSpace(why)
 		if rule == "" || latticeName.MatchString(rule) {
+			continue
+		}
+		if parts := latticeUse.FindStringSubmatch(rule); parts != nil {
+			l.readUse(parts[1], parts[2], why, line.line, report)
 			continue
 		}
 		if folder, ok := strings.CutPrefix(rule, "module "); ok {
@@ -244,6 +251,20 @@ func (l *lattice) readRule(rule, why string, number int, report *Report) {
 			kind.test = true
 			l.allowed[edge{a, b}] = kind
 		}
+	}
+}
+
+// readUse reads which files may keep a clock or start a goroutine. A folder is none:
+// each file gives its own reason.
+func (l *lattice) readUse(what, list, why string, number int, report *Report) {
+	if why == "" {
+		report.fail(latticeFile, number, "write it after a #", "the %s has no reason", what)
+	}
+	for _, name := range splitList(list) {
+		if !strings.HasSuffix(name, ".go") {
+			report.fail(latticeFile, number, "name its files one by one", "%s is no Go file", name)
+		}
+		l.uses[what][name] = number
 	}
 }
 

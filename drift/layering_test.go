@@ -40,17 +40,17 @@ import (
 	"pgregory.net/rapid"
 	"sync"
 )
--- pkg/policy/prequal.go --
-package policy
-import "example.com/m/pkg/probepool"
--- pkg/policy/prequal_test.go --
+-- pkg/discovery/target/file.go --
+package target
+import "example.com/m/pkg/discovery"
+-- pkg/policy/random_test.go --
 package policy_test
 import "example.com/m/pkg/policytest"
 -- pkg/dispatch/dispatch.go --
 package dispatch
 import (
 	poise "example.com/m/pkg"
-	"example.com/m/pkg/observe"
+	"example.com/m/pkg/health"
 	"example.com/m/pkg/policy"
 	"context"
 )
@@ -138,7 +138,7 @@ import "honnef.co/go/tools/staticcheck"
 var everyFolder = []string{
 	"pkg/internal/syncx/plain.go:1 not in the lattice", "pkg/poise.go:1 not in the lattice",
 	"pkg/generator.go:1 not in the lattice", "pkg/example_test.go:1 not in the lattice",
-	"pkg/policy/prequal.go:1 not in the lattice", "pkg/policy/prequal_test.go:1 not in the lattice",
+	"pkg/discovery/target/file.go:1 not in the lattice", "pkg/policy/random_test.go:1 not in the lattice",
 	"pkg/dispatch/dispatch.go:1 not in the lattice", "models/explore/explore.go:1 not in the lattice",
 	"fuzz/pick_test.go:1 not in the lattice", "linearizability/model/model.go:1 not in the lattice",
 	"drift/drift.go:1 not in the lattice",

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -323,4 +324,10 @@ func receiverOf(decl *ast.FuncDecl) (name string, pointer bool) {
 			return "", pointer
 		}
 	}
+}
+
+// number returns what digits say.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
 }

@@ -150,5 +150,8 @@ func (l *Lease) Release() bool {
 	return true
 }
 
+// Held reports whether the slot is held: it was acquired and no Release has ended it.
+func (l *Lease) Held() bool { return l.of != nil && l.ended.Load() == 0 }
+
 // claim reports whether the caller is the one who ends the lease.
 func (l *Lease) claim() bool { return l.of != nil && l.ended.CompareAndSwap(0, 1) }

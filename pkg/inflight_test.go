@@ -414,3 +414,18 @@ func TestInFlight_LimitChangesInPlace(t *testing.T) {
 		t.Error("a limit that was taken back stands")
 	}
 }
+
+func TestLease_SaysWhetherItIsHeld(t *testing.T) {
+	var none poise.Lease
+	lease, err := poise.NewInFlight(1).Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none.Held() || !lease.Held() {
+		t.Errorf("the zero Lease is held: %t; an acquired one: %t", none.Held(), lease.Held())
+	}
+	lease.Release()
+	if lease.Held() {
+		t.Error("a released Lease is held")
+	}
+}

@@ -194,8 +194,8 @@ func (c *channel) project() map[string]any {
 	seen, ended, over := map[string]int{}, map[string]bool{}, map[string]string{}
 	for name, cursor := range c.cursors {
 		seen[name], ended[name], over[name] = -1, cursor.Ended(), "live"
-		if replay.Field(cursor, "after").(bool) {
-			seen[name] = int(cursor.Seen() - c.first)
+		if revision, ok := cursor.Seen(); ok {
+			seen[name] = int(revision - c.first)
 		}
 		if c.ctx[name].Err() != nil {
 			over[name] = "over"

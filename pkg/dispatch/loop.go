@@ -20,7 +20,6 @@ import (
 //   - A member that drains or was removed admits no call that began after the change returned.
 //   - An ejected member gets trials, and calls for which nobody else is left, and no others.
 //   - Each value of a member that was removed is released once, when its last call has ended.
-//   - After an error of Update the members and the picker are as before.
 //   - A member that stays in the list keeps its calls, its load and its health.
 //   - The first change of health is published at once, and the next ones at most once in PublishEvery.
 //   - A publication that fails leaves the last good picker serving, and is tried again.
@@ -106,6 +105,10 @@ func keyed(policy poise.Policy) bool {
 // Members that are not in the list get no new calls. On an error, a
 // [poise.FieldError] where a field is to blame, nothing has changed, but that a
 // transform with a memory has seen the list: to it, who was missing there is new.
+//
+// # Contract
+//
+//   - After an error of Update the members and the picker are as before.
 func (l *Loop) Update(specs []Spec, now time.Time) error {
 	defer l.after(now)
 	_, err := l.membership.update(specs, false, now)

@@ -128,6 +128,9 @@ type Slot struct {
 	lease poise.Lease
 }
 
+// Held reports whether it has a slot that was not given back.
+func (s *Slot) Held() bool { return s.lease.Held() }
+
 // Release gives the slot back. It reports whether this call did so.
 func (s *Slot) Release() bool {
 	if !s.lease.Release() {

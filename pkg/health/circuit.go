@@ -195,19 +195,15 @@ func (c *Circuit) acquire(now time.Time) (Permit, error) {
 // end is End. Requires mu.
 func (c *Circuit) end(p Permit, outcome poise.Outcome, now time.Time) error {
 	c.reclaim(now)
-	t := p.ticket
-	switch {
-	case t == nil || t.of != c:
-		return ErrPermitForeign
-	case t.number != p.number:
-		return ErrPermitEnded
-	case t.expired:
-		return ErrPermitExpired
+	err := c.refusal(p)
+	if err != nil && err != ErrPermitStale {
+		return err
 	}
+	t := p.ticket
 	t.number++
 	t.next, c.free = c.free, t
-	if p.epoch != c.epoch {
-		return ErrPermitStale
+	if err != nil {
+		return err
 	}
 	if c.mode == HalfOpen {
 		c.giveBack(t)
@@ -219,6 +215,22 @@ func (c *Circuit) end(p Permit, outcome poise.Outcome, now time.Time) error {
 		c.judge(outcome, now)
 	} else {
 		c.count(outcome, now)
+	}
+	return nil
+}
+
+// refusal returns why a permit does not act. Requires mu.
+func (c *Circuit) refusal(p Permit) error {
+	t := p.ticket
+	switch {
+	case t == nil || t.of != c:
+		return ErrPermitForeign
+	case t.number != p.number:
+		return ErrPermitEnded
+	case t.expired:
+		return ErrPermitExpired
+	case p.epoch != c.epoch:
+		return ErrPermitStale
 	}
 	return nil
 }

@@ -20,11 +20,8 @@ import (
 //   - A request that is not repeatable is sent again only if nothing of it was sent.
 //   - A request is sent again only with a body that can be replayed.
 //   - A retry goes to an endpoint that was not tried while an eligible one is left, and never to one that answered.
-//   - RoundTrip does not change the caller's request, and closes its body.
 //   - A caller who leaves, a request body that fails and a pause of this process say nothing about the endpoint.
 //   - An endpoint that is silent when a deadline of the caller's ends has that held against it.
-//   - A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
-//   - A request for a host that the Transport does not stand for is sent nowhere.
 //   - A panic of a callback, a policy or an endpoint during a call leaves no slot held.
 //   - Informational responses of an attempt that is repeated do not reach the caller.
 //
@@ -68,6 +65,12 @@ func New(cfg Config) (*Transport, error) {
 // repeated and the first did not serve. Every error is a [*CallError]; where
 // the caller's context ended the call it unwraps to context.Cause. The older
 // Request.Cancel is watched until the header arrives.
+//
+// # Contract
+//
+//   - RoundTrip does not change the caller's request, and closes its body.
+//   - A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
+//   - A request for a host that the Transport does not stand for is sent nowhere.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req == nil {
 		return nil, &CallError{Err: refuse("Request", nil, ErrBadRequest)}
