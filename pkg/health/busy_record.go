@@ -20,7 +20,7 @@ const busyPrior = 10
 // silentFree is how many of them say nothing.
 const (
 	silentWeight = 50
-	silentFree   = 1
+	silentFree   = 3
 )
 
 // waitsShare is the part of its calls from which an endpoint is one that makes its

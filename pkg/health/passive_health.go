@@ -61,7 +61,7 @@ const (
 	trialsAsked = 8
 	// trialHold is how long a trial may run before it counts as silent; or as long as
 	// silence takes for the endpoint.
-	trialHold = int64(5 * time.Second)
+	trialHold = int64(2 * time.Second)
 	// stepBack is how far instants may be out of order without the clock having
 	// stepped.
 	stepBack = int64(time.Second)
