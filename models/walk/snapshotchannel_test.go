@@ -187,7 +187,7 @@ func waysOn(_, state replay.Record, by string) (ways int) {
 // following returns a maker of drivers and the one that it made last.
 func following() (last func() *driver, stepper func() replay.Stepper) {
 	var d *driver
-	return func() *driver { return d }, func() replay.Stepper { d = newPlacedDriver(nil); return d }
+	return func() *driver { return d }, func() replay.Stepper { d = newStepper(); return d }
 }
 
 func (c *channel) project() map[string]any {

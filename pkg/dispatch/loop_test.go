@@ -401,6 +401,8 @@ type policyFunc func(*poise.View) (poise.Picker, error)
 func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
 
 // Claim: A publication that fails leaves the last good picker serving, and is tried again.
+//
+// Cases: B48, G15.
 func TestLoop_ServesOnWhenAPublicationFails(t *testing.T) {
 	sick := false
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {

@@ -83,7 +83,7 @@ func (f *fleet) requireOut(want ...int) {
 //
 // Claim: The first Sweep after the time of an ejection readmits, and no Sweep before, but to keep the limits.
 //
-// Cases: papers §6.6 [E15]: ejected at 10 s, still at 19.999 s, back by 50.001 s.
+// As published by Envoy: ejected at 10 s, still at 19.999 s, back by 50.001 s.
 func TestOutlierController_KeepsThePublishedTimes(t *testing.T) {
 	f := newFleet(t, 5, health.OutlierControllerConfig{
 		Detector: health.OutlierConfig{
@@ -509,7 +509,7 @@ func TestOutlierSubject_IgnoresWhatIsNoObservation(t *testing.T) {
 //
 // Claim: Record returns true exactly for the failure with which a run reaches its number.
 //
-// Cases: papers §6.6, the families.
+// The families are those of Envoy.
 func TestOutlierSubject_CountsEachKindOfRun(t *testing.T) {
 	for _, row := range []struct {
 		calls string // s success, f, g, l failures of each kind, c cancelled; upper case where Record is true
@@ -573,7 +573,7 @@ func TestOutlierSubject_RunsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// Cases: papers §6.6.
+// The statuses are those of Envoy.
 func TestFailureKindOf_TellsGatewaysAndTheWayThere(t *testing.T) {
 	for status, want := range map[int]health.FailureKind{
 		500: health.MemberFailure, 501: health.MemberFailure, 502: health.GatewayFailure,

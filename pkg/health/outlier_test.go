@@ -53,7 +53,7 @@ const mere = math.SmallestNonzeroFloat64
 
 // Claim: Outliers are listed by success rate and then by index, and cut at the limits.
 //
-// Cases: OD1, OD2, OD3, OD4 and the vectors of the sibling; papers §6.6 [E15].
+// Cases: OD1, OD2, OD3, OD4 and the vectors of the sibling.
 func TestOutlierDetector_AgreesWithPublishedFigures(t *testing.T) {
 	four := []health.OutlierObservation{did(10, 0), did(10, 0), did(10, 0), did(10, 0), did(0, 10)}
 	for _, row := range []struct {
@@ -198,7 +198,7 @@ func TestOutlierDetector_TheFloorSparesWhoIsGood(t *testing.T) {
 
 // Claim: A share of failures of FailurePercent or more makes an outlier, however small the group.
 //
-// Cases: papers §6.6: at the threshold counts, as Envoy's field says and gRPC's text does not.
+// At the threshold counts, as Envoy's field says and gRPC's text does not.
 func TestOutlierDetector_TheShareOfFailuresNeedsNoGroup(t *testing.T) {
 	for _, row := range []struct {
 		percent int
@@ -245,7 +245,7 @@ func TestOutlierDetector_TwoDeadOfFiveHideFromTheComparisonOnly(t *testing.T) {
 //
 // Claim: After each ejection MinimumHealthy members or more serve, who were unavailable before not among them.
 //
-// Cases: B32, B33, E10, G19, Q20; of papers §6.6 neither "at least one" nor "stop when above".
+// Cases: B32, B33, E10, G19, Q20. Of the published rules neither "at least one" nor "stop when above".
 func TestOutlierDetector_TheLimitsHoldAfterEachEjection(t *testing.T) {
 	for _, row := range []struct {
 		n, ejected, unavailable int

@@ -191,6 +191,8 @@ func TestProber_TenThousandMembersDoNotHaveAGoroutineEach(t *testing.T) {
 }
 
 // Claim: A probe that does not answer within Timeout is recorded at that moment, as OnTimeout says, and its context ends.
+//
+// Cases: B28.
 func TestProber_AProbePastItsTimeoutIsRecordedThen(t *testing.T) {
 	for policy, want := range map[health.TimeoutPolicy]string{health.TimeoutUnhealthy: "2s 1 failed", health.TimeoutCancels: "2s 1 cancelled"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -161,7 +161,7 @@ func TestTransport_BlamesNoEndpointForABodyThatFails(t *testing.T) {
 				t.Errorf("the observer was told %s, the body was closed %d times", got, body.closes.Load())
 			}
 			if b.Endpoints()[0].Passive.State != health.Serving {
-				t.Error("the endpoint was set aside")
+				t.Error("the endpoint was ejected")
 			}
 		})
 	}

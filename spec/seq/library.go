@@ -129,25 +129,38 @@ func Picks(source string, picks []int) Spec {
 	})
 }
 
+type smoothTurns struct {
+	credits [3]int64
+	list    int // of the last pick
+}
+
 // SmoothTurns is smooth weighted round robin as the textbook has it, over up to
 // three candidates: everyone gains their weight, whoever has most is picked and
 // pays the sum. A Pick names the list of weights it goes by, the first if it names
-// none; credits outlast a change of the list.
+// none; credits outlast a change of the list, cut to 5/8 of the new sum either way.
 //
 //	Pick(list) int
 func SmoothTurns(lists ...[3]uint32) Spec {
-	return Define(fmt.Sprintf("smooth turns of %v", lists), [3]int64{}, func(credits [3]int64, op Op) [][3]int64 {
+	return Define(fmt.Sprintf("smooth turns of %v", lists), smoothTurns{}, func(s smoothTurns, op Op) []smoothTurns {
 		list, _ := op.Arg.(int)
 		at, sum := 0, int64(0)
-		for i, weight := range lists[list] {
-			credits[i] += int64(weight)
+		for _, weight := range lists[list] {
 			sum += int64(weight)
-			if credits[i] > credits[at] {
+		}
+		if lists[list] != lists[s.list] {
+			for i, credit := range s.credits {
+				s.credits[i] = max(-5*sum/8, min(5*sum/8, credit))
+			}
+		}
+		s.list = list
+		for i, weight := range lists[list] {
+			s.credits[i] += int64(weight)
+			if s.credits[i] > s.credits[at] {
 				at = i
 			}
 		}
-		credits[at] -= sum
-		return One(op.Result == at, credits)
+		s.credits[at] -= sum
+		return One(op.Result == at, s)
 	})
 }
 

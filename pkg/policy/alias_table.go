@@ -7,9 +7,9 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// lottery draws positions of an eligible list in proportion to its weights, exactly:
+// aliasTable draws positions of an eligible list in proportion to its weights, exactly:
 // every number is an integer.
-type lottery struct {
+type aliasTable struct {
 	// columns are equally likely. The draw in a column below its limit is the
 	// column's own, the rest is its alias's (Walker, "An Efficient Method for
 	// Generating Discrete Random Variables with General Distributions", ACM TOMS 3,
@@ -28,13 +28,13 @@ type column struct {
 	alias uint32 // a position
 }
 
-// newLottery returns the lottery of a View's eligible list, which is not empty.
+// newAliasTable returns the aliasTable of a View's eligible list, which is not empty.
 //
 // The sum of at most 2^32-1 weights below 2^32 fits 64 bits, and so does each
 // weight times the number of them.
-func newLottery(v *poise.View) (*lottery, error) {
+func newAliasTable(v *poise.View) (*aliasTable, error) {
 	n := v.EligibleLen()
-	l := &lottery{columns: make([]column, n), before: make([]uint64, n+1)}
+	l := &aliasTable{columns: make([]column, n), before: make([]uint64, n+1)}
 	scaled := make([]uint64, n)
 	for position := range n {
 		sample, err := v.Sample(v.Eligible(position))
@@ -52,14 +52,14 @@ func newLottery(v *poise.View) (*lottery, error) {
 	return l, nil
 }
 
-func (l *lottery) sum() uint64 { return l.before[len(l.before)-1] }
+func (l *aliasTable) sum() uint64 { return l.before[len(l.before)-1] }
 
 // weight returns the weight at the position.
-func (l *lottery) weight(position int) uint64 { return l.before[position+1] - l.before[position] }
+func (l *aliasTable) weight(position int) uint64 { return l.before[position+1] - l.before[position] }
 
 // fill makes the columns from each weight times their number. Each step fills up
 // a column that is too low from one that is not, until all are full.
-func (l *lottery) fill(scaled []uint64) {
+func (l *aliasTable) fill(scaled []uint64) {
 	full := l.sum()
 	var low, high []uint32
 	for position, height := range scaled {
@@ -86,7 +86,7 @@ func (l *lottery) fill(scaled []uint64) {
 
 // draw returns a position. One word of the generator serves both the column and
 // the height in it, as in Generator.Pair, where the two fit.
-func (l *lottery) draw(chance *poise.Generator) int {
+func (l *aliasTable) draw(chance *poise.Generator) int {
 	n, full := uint64(len(l.columns)), l.sum()
 	var place, height uint64
 	if l.area == 0 {
@@ -107,13 +107,13 @@ func (l *lottery) draw(chance *poise.Generator) int {
 }
 
 // drawLeft returns a position of those left untried, of which there is one.
-func (l *lottery) drawLeft(chance *poise.Generator, left *poise.Untried) int {
+func (l *aliasTable) drawLeft(chance *poise.Generator, left *poise.Untried) int {
 	return l.locate(chance.Below(l.sumLeft(left)), left)
 }
 
 // drawOther returns a position of those left untried but for first, which is one
 // of them and not the only one.
-func (l *lottery) drawOther(chance *poise.Generator, left *poise.Untried, first int) int {
+func (l *aliasTable) drawOther(chance *poise.Generator, left *poise.Untried, first int) int {
 	// The tickets go round from the end of first to its beginning.
 	start, own := l.before[first], l.weight(first)
 	for k := 0; left.Skipped(k) >= 0 && left.Skipped(k) < first; k++ {
@@ -130,7 +130,7 @@ func (l *lottery) drawOther(chance *poise.Generator, left *poise.Untried, first 
 }
 
 // sumLeft returns the sum of the weights of those left untried.
-func (l *lottery) sumLeft(left *poise.Untried) uint64 {
+func (l *aliasTable) sumLeft(left *poise.Untried) uint64 {
 	sum := l.sum()
 	for k := 0; left.Skipped(k) >= 0; k++ {
 		sum -= l.weight(left.Skipped(k))
@@ -139,7 +139,7 @@ func (l *lottery) sumLeft(left *poise.Untried) uint64 {
 }
 
 // locate returns the position that a ticket below sumLeft falls to.
-func (l *lottery) locate(ticket uint64, left *poise.Untried) int {
+func (l *aliasTable) locate(ticket uint64, left *poise.Untried) int {
 	for k := 0; left.Skipped(k) >= 0; k++ {
 		if position := left.Skipped(k); ticket >= l.before[position] {
 			ticket += l.weight(position) // step over it

@@ -9,9 +9,9 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-func newTestLottery(t *testing.T, weights ...uint32) *lottery {
+func newTestAliasTable(t *testing.T, weights ...uint32) *aliasTable {
 	t.Helper()
-	l, err := newLottery(weightedView(t, weights...))
+	l, err := newAliasTable(weightedView(t, weights...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +33,14 @@ func randomWeights(chance *poise.Generator, most uint64) []uint32 {
 // Claim: WeightedRandom picks every eligible candidate in proportion to its weight, exactly.
 //
 // Cases: E17.
-func TestLottery_ColumnsHoldExactlyTheWeights(t *testing.T) {
+func TestAliasTable_ColumnsHoldExactlyTheWeights(t *testing.T) {
 	chance := poise.NewGenerator(3)
 	lists := [][]uint32{{1}, {1, math.MaxUint32}, {math.MaxUint32, math.MaxUint32, 1}, {5, 1, 1}}
 	for range 300 {
 		lists = append(lists, randomWeights(chance, 60))
 	}
 	for _, weights := range lists {
-		l := newTestLottery(t, weights...)
+		l := newTestAliasTable(t, weights...)
 		got := make([]uint64, len(weights))
 		for position, c := range l.columns {
 			if c.limit > l.sum() {
@@ -59,7 +59,7 @@ func TestLottery_ColumnsHoldExactlyTheWeights(t *testing.T) {
 
 // slowDraw is draw in big numbers: one word names a number below the area, and is
 // drawn again where the division has a remainder that would favour some.
-func (l *lottery) slowDraw(chance *poise.Generator) int {
+func (l *aliasTable) slowDraw(chance *poise.Generator) int {
 	n, sum := int64(len(l.columns)), new(big.Int).SetUint64(l.sum())
 	area := new(big.Int).Mul(big.NewInt(n), sum)
 	word := new(big.Int).Lsh(big.NewInt(1), 64)
@@ -78,11 +78,11 @@ func (l *lottery) slowDraw(chance *poise.Generator) int {
 	}
 }
 
-func TestLottery_DrawsAsItsSlowTwin(t *testing.T) {
+func TestAliasTable_DrawsAsItsSlowTwin(t *testing.T) {
 	chance := poise.NewGenerator(4)
 	for range 200 {
 		weights := randomWeights(chance, 40)
-		l := newTestLottery(t, weights...)
+		l := newTestAliasTable(t, weights...)
 		seed := chance.Uint64()
 		fast, slow := poise.NewGenerator(seed), poise.NewGenerator(seed)
 		for k := range 50 {
@@ -94,8 +94,8 @@ func TestLottery_DrawsAsItsSlowTwin(t *testing.T) {
 }
 
 // An area that is just over half of 2^64 makes every second word a draw again.
-func TestLottery_DrawsAgainWhereAWordWouldFavourSome(t *testing.T) {
-	l := newTestLottery(t, 2, 1)
+func TestAliasTable_DrawsAgainWhereAWordWouldFavourSome(t *testing.T) {
+	l := newTestAliasTable(t, 2, 1)
 	l.before = []uint64{0, 1 << 62, 1<<62 + 3} // an area of 2^63 + 6
 	l.area = 2 * l.sum()
 	l.biased = -l.area % l.area
@@ -131,8 +131,8 @@ func inverse(odd uint64) uint64 {
 
 // The words at the edge of the rejected part: 2^64 mod 15 is 1, so of all words
 // exactly the one whose product with 15 leaves 0 is drawn again.
-func TestLottery_RejectsExactlyTheWordsThatWouldFavourSome(t *testing.T) {
-	l := newTestLottery(t, 1, 2, 2)
+func TestAliasTable_RejectsExactlyTheWordsThatWouldFavourSome(t *testing.T) {
+	l := newTestAliasTable(t, 1, 2, 2)
 	for _, row := range []struct {
 		rest  uint64
 		words int
@@ -156,7 +156,7 @@ func TestLottery_RejectsExactlyTheWordsThatWouldFavourSome(t *testing.T) {
 // Where the area exceeds 64 bits, column and height are two draws.
 //
 // Cases: B08.
-func TestLottery_DrawsTwiceWhereOneWordIsTooSmall(t *testing.T) {
+func TestAliasTable_DrawsTwiceWhereOneWordIsTooSmall(t *testing.T) {
 	candidates := make([]poise.Candidate, 1<<16+1)
 	weight, err := poise.NewWeight(math.MaxUint32)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestLottery_DrawsTwiceWhereOneWordIsTooSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scopeOf := func(n int) *lottery {
+	scopeOf := func(n int) *aliasTable {
 		members := make([]int, n)
 		for i := range members {
 			members[i] = i
@@ -178,7 +178,7 @@ func TestLottery_DrawsTwiceWhereOneWordIsTooSmall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := newLottery(scope)
+		l, err := newAliasTable(scope)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,7 +191,7 @@ func TestLottery_DrawsTwiceWhereOneWordIsTooSmall(t *testing.T) {
 	if l := scopeOf(1<<16 + 1); l.area != 0 {
 		t.Errorf("2^16+1 heavy ones: area %d", l.area)
 	}
-	two := newTestLottery(t, 3, 1, 4, 1, 5)
+	two := newTestAliasTable(t, 3, 1, 4, 1, 5)
 	two.area = 0
 	fast, slow := poise.NewGenerator(2), poise.NewGenerator(2)
 	for range 1000 {
@@ -208,12 +208,12 @@ func TestLottery_DrawsTwiceWhereOneWordIsTooSmall(t *testing.T) {
 
 // Every ticket falls to the one whose weight it lies in, whoever was tried, and in
 // the draw of another nobody's chance depends on who is left out.
-func TestLottery_TicketsFallAsByHand(t *testing.T) {
+func TestAliasTable_TicketsFallAsByHand(t *testing.T) {
 	chance := poise.NewGenerator(6)
 	for range 200 {
 		weights := randomWeights(chance, 14)
 		v := weightedView(t, weights...)
-		l, err := newLottery(v)
+		l, err := newAliasTable(v)
 		if err != nil {
 			t.Fatal(err)
 		}

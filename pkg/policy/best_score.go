@@ -6,10 +6,10 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// contest finds the best of many (score, hash) pairs, as poise.Score and
+// bestScore finds the best of many (score, hash) pairs, as poise.Score and
 // poise.Less have it, with few logarithms. The zero value is not the beginning;
-// newContest is.
-type contest struct {
+// newBestScore is.
+type bestScore struct {
 	position int
 	hash     uint64
 	score    float64
@@ -17,8 +17,8 @@ type contest struct {
 	limit float64
 }
 
-func newContest() contest {
-	return contest{score: math.Inf(1), limit: math.Inf(1)}
+func newBestScore() bestScore {
+	return bestScore{score: math.Inf(1), limit: math.Inf(1)}
 }
 
 // scale is 2^53: scores times scale are compared with 2^53·(1-u).
@@ -33,21 +33,21 @@ const scale = 1 << 53
 // For all but u = 1, where both are 0, the score exceeds the bound by more than a
 // 2^24th part, which is far more than rounding: by half of 1-u, and where that is
 // less, by what the series of poise.Score cuts off.
-func (c *contest) hopeless(hash uint64, inverse float64) bool {
+func (c *bestScore) hopeless(hash uint64, inverse float64) bool {
 	return float64(float64(int64(^hash>>11))*inverse) > c.limit
 }
 
 // enter takes the challenger if it is better, and reports whether it is.
-func (c *contest) enter(position int, hash uint64, score float64) bool {
+func (c *bestScore) enter(position int, hash uint64, score float64) bool {
 	if !poise.Less(score, hash, c.score, c.hash) {
 		return false
 	}
-	*c = contest{position, hash, score, score * scale}
+	*c = bestScore{position, hash, score, score * scale}
 	return true
 }
 
 // shares are the weights of the eligible candidates, in the order of the View, in
-// the two forms of a contest.
+// the two forms of a bestScore.
 type shares struct {
 	weights  []poise.Weight
 	inverses []float64

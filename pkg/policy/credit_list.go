@@ -17,9 +17,9 @@ const (
 	creditLimit = 1 << 60
 )
 
-// roster is the eligible list of a View with the weights, and the credits of its
+// creditList is the eligible list of a View with the weights, and the credits of its
 // members. Views with equal lists share one.
-type roster struct {
+type creditList struct {
 	view    *poise.View // one of those Views: it finds members by identity
 	members []incarnation
 	weights []int64
@@ -46,10 +46,10 @@ type incarnation struct {
 	number uint64
 }
 
-// newRoster returns the eligible list of a View that has one, without credit.
-func newRoster(v *poise.View) (*roster, error) {
+// newCreditList returns the eligible list of a View that has one, without credit.
+func newCreditList(v *poise.View) (*creditList, error) {
 	n := v.EligibleLen()
-	r := &roster{
+	r := &creditList{
 		view:    v,
 		members: make([]incarnation, n),
 		weights: make([]int64, n),
@@ -91,29 +91,39 @@ func gcd(a, b uint64) uint64 {
 }
 
 // lists reports whether the View has the same eligible list.
-func (r *roster) lists(other *roster) bool {
+func (r *creditList) lists(other *creditList) bool {
 	return slices.Equal(r.members, other.members) && slices.Equal(r.weights, other.weights)
 }
 
-// inherit takes the credits of those members that the other roster has. Whoever
-// is new has none.
-func (r *roster) inherit(credits []int64, from *roster, theirs []int64) {
-	next := 0
+// inherit takes over the credits of those members that the other creditList has. New
+// members have none. Where members or weights are others, credits are bounded.
+func (r *creditList) inherit(credits []int64, from *creditList, theirs []int64) {
+	next, alike := 0, 0
 	for position, member := range r.members {
 		// Most lists have the order of the last one.
 		at := next
 		if at >= len(from.members) || from.members[at] != member {
 			at = from.find(member)
 		}
-		credits[position] = 0
-		if at >= 0 {
-			credits[position], next = theirs[at], at+1
+		if credits[position] = 0; at < 0 {
+			continue
 		}
+		credits[position], next = theirs[at], at+1
+		if r.weights[position] == from.weights[at] {
+			alike++
+		}
+	}
+	if alike == len(r.members) && alike == len(from.members) {
+		return // the same list, maybe in another order
+	}
+	most := r.total/8*5 + r.total%8*5/8
+	for position := range credits {
+		credits[position] = max(-most, min(most, credits[position]))
 	}
 }
 
 // find returns the position of the member, or -1.
-func (r *roster) find(member incarnation) int {
+func (r *creditList) find(member incarnation) int {
 	index, found := r.view.Lookup(member.id)
 	if !found {
 		return -1

@@ -4,17 +4,17 @@ package policy
 
 import "github.com/copyleftdev/poise-go/pkg/internal/syncx"
 
-// spares keeps buffers between picks, so that picks of which no more than
+// bufferPool keeps buffers between picks, so that picks of which no more than
 // len(slots) overlap allocate nothing once the buffers have grown. It takes no
 // lock. A buffer belongs to whoever took it.
-type spares[T any] struct {
+type bufferPool[T any] struct {
 	slots [16]syncx.Pointer[T]
 }
 
 // take returns a buffer that no one else has, as it was given back, or a new one.
-func (s *spares[T]) take() *T {
+func (s *bufferPool[T]) take() *T {
 	for i := range s.slots {
-		// Only a swap takes; the load spares the swaps that could take nothing.
+		// Only a swap takes; the load bufferPool the swaps that could take nothing.
 		if s.slots[i].Load() == nil {
 			continue
 		}
@@ -26,7 +26,7 @@ func (s *spares[T]) take() *T {
 }
 
 // give hands a buffer back. Where every slot is full it is dropped.
-func (s *spares[T]) give(buffer *T) {
+func (s *bufferPool[T]) give(buffer *T) {
 	for i := range s.slots {
 		if s.slots[i].CompareAndSwap(nil, buffer) {
 			return

@@ -2,9 +2,9 @@ package policy
 
 import poise "github.com/copyleftdev/poise-go/pkg"
 
-// meeting is a key on its way to be hashed with identities, one after the other:
+// keyHasher is a key on its way to be hashed with identities, one after the other:
 // the form for everything that the fast paths leave out.
-type meeting struct {
+type keyHasher struct {
 	rows   *identityRows
 	state  poise.FNV // after 0, the key and 1
 	row    []uint64  // nil: the plain form
@@ -15,9 +15,9 @@ type meeting struct {
 	prefix int
 }
 
-// meet begins a meeting. It is ended by part.
-func meet(rows *identityRows, custom *streamHash, key poise.Key) meeting {
-	m := meeting{rows: rows, custom: custom}
+// newKeyHasher begins a keyHasher. It is ended by part.
+func newKeyHasher(rows *identityRows, custom *streamHash, key poise.Key) keyHasher {
+	m := keyHasher{rows: rows, custom: custom}
 	if custom != nil {
 		m.buffer = custom.buffers.take()
 		stream := key.AppendStream(append((*m.buffer)[:0], domainRendezvousKey))
@@ -37,7 +37,7 @@ func beginning(key poise.Key) poise.FNV {
 }
 
 // hash returns the mixed hash of the key with the identity at the position.
-func (m *meeting) hash(position int) uint64 {
+func (m *keyHasher) hash(position int) uint64 {
 	if m.custom != nil {
 		stream := append((*m.buffer)[:m.prefix], m.rows.ids[position]...)
 		*m.buffer = append(stream, 0xff)
@@ -49,8 +49,8 @@ func (m *meeting) hash(position int) uint64 {
 	return poise.Mix64(uint64(m.state.String(m.rows.ids[position])))
 }
 
-// part ends the meeting.
-func (m *meeting) part() {
+// part ends the keyHasher.
+func (m *keyHasher) part() {
 	if m.custom != nil {
 		m.custom.buffers.give(m.buffer)
 	}
