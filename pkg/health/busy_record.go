@@ -20,7 +20,7 @@ const busyPrior = 10
 // silentFree is how many of them say nothing.
 const (
 	silentWeight = 50
-	silentFree   = 1
+	silentFree   = 3
 )
 
 // waitsShare is the part of its calls from which an endpoint is one that makes its
@@ -100,6 +100,17 @@ func (b *busyRecord) without(own *busyRecord) busyRecord {
 		longBusy: max(0, b.longBusy-own.longBusy), longSound: max(0, b.longSound-own.longSound),
 	}
 }
+
+// merge adds what another one has of the last second.
+func (b *busyRecord) merge(other *busyRecord) {
+	b.refused += other.refused
+	b.stuck += other.stuck
+	b.waited += other.waited
+	b.sound += other.sound
+}
+
+// loss is the part that was refused or ended in silence.
+func (b *busyRecord) loss() float64 { return (b.refused + b.stuck + b.waited) / b.all() }
 
 // lately is the part that was refused or waited, over a longer time.
 func (b *busyRecord) lately() float64 { return b.longBusy / (b.longBusy + b.longSound + busyPrior) }

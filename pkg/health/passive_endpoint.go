@@ -31,6 +31,8 @@ const (
 	returnRate   = 0.3
 	// returnOdds is how improbable the run of a returning endpoint must be.
 	returnOdds = 50
+	// servedLately is how many calls of the last second an endpoint must have served.
+	servedLately = 0.5
 	// memoryCalls is how many calls an endpoint is remembered by.
 	memoryCalls = 256
 	// latencySample: each so many successes one is measured; latencyWeight is that of
@@ -134,7 +136,7 @@ type PassiveEndpoint struct {
 	returnShare float64
 	returnAt    int64
 	restUntil   int64
-	missed      bool // nothing could be sent of the last call
+	misses      int // how many of the last calls could not be sent
 	// Ejection.
 	rounds    uint
 	backoff   time.Duration
@@ -333,12 +335,12 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, now time.Time
 	return false
 }
 
-// unreachable takes a call of which nothing could be sent. Where the fleet is short of
-// capacity, the first one of an endpoint that served before may be an accident. Requires
-// mu.
+// unreachable takes a call of which nothing could be sent. A few are an accident if it
+// served lately. Requires mu.
 func (e *PassiveEndpoint) unreachable(at int64) (changed bool) {
-	if !e.missed && e.state == Serving && e.answered.Load() > 0 && e.health.busy.pressure(false) > shortOf {
-		e.missed = true
+	e.busy.advance(at, e.answered.Load())
+	e.misses++
+	if e.state == Serving && e.busy.sound >= servedLately && e.misses < e.health.cfg.Misses {
 		return false
 	}
 	e.eject(EjectedUnreachable, at)
@@ -361,7 +363,8 @@ func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64)
 		e.endTrial(outcome == poise.Invalid || outcome == poise.Unreachable || outcome == poise.Overloaded && c.repeatable)
 	}
 	switch {
-	case outcome.IsFailure():
+	case outcome.IsFailure() && (c.number != 0 || e.trial == 0 && at >= e.due):
+		// A call that found nobody else counts like a trial if one was due.
 		e.retry(outcome, at)
 	case c.number != 0:
 		e.put(at)
@@ -442,9 +445,10 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.clear()
 	e.state, e.cause, e.since = Ejected, cause, at
 	e.epoch++
-	e.accused, e.missed = false, false
+	e.accused, e.misses = false, 0
 	e.noteWaits()
 	p.ejected++
+	p.ejectedAt = at
 	if cause == EjectedPartial {
 		p.partial++
 	}
@@ -533,7 +537,7 @@ func (e *PassiveEndpoint) note() {
 		word |= flagRemoved
 	case e.state == Ejected:
 		word |= flagEjected
-	case e.state == Serving && e.run == 0 && e.sum == 0 && !e.missed:
+	case e.state == Serving && e.run == 0 && e.sum == 0 && e.misses == 0:
 		word |= flagPlain
 	}
 	if e.accused {
@@ -552,7 +556,7 @@ func (e *PassiveEndpoint) serve(at int64) {
 		p.failed += uint64(e.run)
 		e.setRun(0)
 	}
-	e.missed = false
+	e.misses = 0
 	e.add(false, at)
 	if e.state == Returning {
 		e.setReturn(e.returned(at)*returnGrowth, at)
@@ -719,6 +723,9 @@ func (e *PassiveEndpoint) verdict(run int, at int64) EjectionCause {
 // suspected is verdict by what is remembered. Requires mu.
 func (e *PassiveEndpoint) suspected(run int, at int64) EjectionCause {
 	p := e.health
+	if at < p.carryUntil {
+		return NotEjected
+	}
 	since := p.since(e.runMark, e)
 	lasted := at - e.runAt
 	switch {
@@ -768,7 +775,7 @@ func (e *PassiveEndpoint) silence() int64 {
 // Requires mu.
 func (e *PassiveEndpoint) partial(at int64) bool {
 	p := e.health
-	if e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
+	if at < p.carryUntil || e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
 		return false
 	}
 	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && !e.peersAreBusy()
@@ -872,7 +879,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 		copy(e.quietBegun[1:], e.quietBegun[:])
 		e.quietBegun[0] = started
 	}
-	if e.quietAge < silence || e.accused || e.peersAreBusy() {
+	if e.quietAge < silence || at < p.carryUntil || e.accused || e.peersAreBusy() {
 		return false
 	}
 	// Calls that have waited that long, at least so many: others may have begun since,

@@ -41,6 +41,18 @@ const (
 	lostRounds = 2
 	shortOf    = 0.25
 	pressAgain = int64(time.Second)
+	// carriesRun is how many failures in a row an endpoint may have that is taken to
+	// serve; carriesLess is by how much more those must lose than is out, and
+	// carriesAfter for how long. The ejected are back for carriesFor, which doubles up to
+	// carriesMost if they are needed again within carriesAgain of its end.
+	carriesRun   = 4
+	carriesLess  = 0.05
+	carriesAfter = int64(time.Second)
+	// carriesSettled is how long nobody was ejected before that.
+	carriesSettled = int64(2 * time.Second)
+	carriesFor     = int64(5 * time.Second)
+	carriesMost    = int64(80 * time.Second)
+	carriesAgain   = int64(10 * time.Second)
 	// repeatableFirst is how long a due trial waits for a call that may be repeated.
 	repeatableFirst = int64(250 * time.Millisecond)
 	// skipped is how much later a trial is due that a call could not make.
@@ -49,7 +61,7 @@ const (
 	trialsAsked = 8
 	// trialHold is how long a trial may run before it counts as silent; or as long as
 	// silence takes for the endpoint.
-	trialHold = int64(5 * time.Second)
+	trialHold = int64(2 * time.Second)
 	// stepBack is how far instants may be out of order without the clock having
 	// stepped.
 	stepBack = int64(time.Second)
@@ -117,8 +129,9 @@ type PassiveHealth struct {
 	running    int        // trials
 	waiting    int        // endpoints that are not ejected and whose callers wait in vain
 	list       ejectedList
-	ejected    int // how many
-	partial    int // ejected for EjectedPartial
+	ejected    int   // how many
+	ejectedAt  int64 // instant of the last ejection
+	partial    int   // ejected for EjectedPartial
 	runs       [runLengths]int
 	failed     uint64 // failures of endpoints that succeeded afterwards
 	peers      record // sum of what the endpoints remember, as of the instant remembered
@@ -131,14 +144,17 @@ type PassiveHealth struct {
 	lostServed uint64
 	servedAt   int64
 	servedSeen uint64
-	pressed    int64                 // instant of the last pressing
-	woken      [ejectionCauses]int64 // instant of the last waking of a cause
-	trials     uint64                // claimed so far
-	accusation uint64                // the last
-	tokens     float64
-	tokensAt   uint64 // served, up to which they were earned
-	looked     int64  // instant of the last Advance
-	started    uint64 // calls begun, as of the last look
+	// overloaded is for how long those that are left have lost too much; nobody is
+	// convicted until carryUntil, which is carryFor from when it began.
+	overloaded, carryUntil, carryFor int64
+	pressed                          int64                 // instant of the last pressing
+	woken                            [ejectionCauses]int64 // instant of the last waking of a cause
+	trials                           uint64                // claimed so far
+	accusation                       uint64                // the last
+	tokens                           float64
+	tokensAt                         uint64 // served, up to which they were earned
+	looked                           int64  // instant of the last Advance
+	started                          uint64 // calls begun, as of the last look
 }
 
 // NewPassiveHealth returns a PassiveHealth of no endpoints, or a [poise.FieldError].
@@ -185,7 +201,7 @@ func (p *PassiveHealth) enter(now time.Time) int64 {
 func (p *PassiveHealth) rebase(at int64) {
 	p.shift.Add(-at)
 	p.latest, p.looked, p.servedAt, p.busy.at, p.remembered = 0, 0, 0, 0, -rememberedFor
-	p.woken, p.pressed = [ejectionCauses]int64{}, 0
+	p.woken, p.pressed, p.carryUntil, p.ejectedAt = [ejectionCauses]int64{}, 0, 0, 0
 	for _, e := range p.endpoints {
 		e.rebase()
 	}
@@ -404,9 +420,14 @@ func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Ti
 	}
 	p.latency = int64(latency / max(known, 1))
 	by := fade{elapsed: -1}
+	var carried busyRecord // by those that serve
 	for _, e := range p.endpoints {
 		changed = e.look(&by, at, elapsed) || changed
+		if e.state != Ejected && e.run <= carriesRun {
+			carried.merge(&e.busy)
+		}
 	}
+	changed = p.carry(&carried, at, elapsed) || changed
 	wait := passiveIdle
 	if started != p.started {
 		wait = passiveTick
@@ -436,6 +457,45 @@ func (p *PassiveHealth) stale(at int64) bool {
 	}
 	p.remember(at)
 	return true
+}
+
+// carry ends ejections that cost more than they save: where those that are left have
+// lost a greater part of their calls for a while than the part of the fleet that is out,
+// everybody but those that nothing can be sent to is back, and nobody is convicted for a
+// time that doubles when it was in vain. Requires mu.
+func (p *PassiveHealth) carry(by *busyRecord, at, elapsed int64) (changed bool) {
+	out := len(p.queue) + p.running
+	for _, e := range p.endpoints {
+		if e.trial != 0 && e.freeTrial {
+			out--
+		}
+	}
+	reachable := len(p.endpoints) - len(p.free)
+	lost := p.lost >= lostRun+lostRounds*len(p.endpoints) && at-p.servedAt >= servesNow
+	if out <= 0 || at-p.ejectedAt < carriesSettled || !lost && by.loss() <= float64(out)/float64(reachable)+carriesLess {
+		p.overloaded = 0
+		return false
+	}
+	if p.overloaded += elapsed; p.overloaded < carriesAfter {
+		return false
+	}
+	p.overloaded = 0
+	if at-p.carryUntil < carriesAgain {
+		p.carryFor = min(2*p.carryFor, carriesMost)
+	} else {
+		p.carryFor = carriesFor
+	}
+	p.carryUntil = at + p.carryFor
+	for _, e := range p.endpoints {
+		if e.state == Ejected && e.cause != EjectedUnreachable {
+			e.comeBack(at)
+			e.state, e.settled = Serving, at
+			e.weighShare(at)
+			e.note()
+			changed = true
+		}
+	}
+	return changed
 }
 
 // mark returns the record as it stands for the endpoint. Requires mu.

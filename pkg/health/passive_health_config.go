@@ -28,6 +28,10 @@ type PassiveHealthConfig struct {
 	// PeerRate is the least share of failed calls that peers are taken to have,
 	// however well they do. Above 0 and under 1, default 0.01.
 	PeerRate float64
+	// Misses is how many calls in a row it must have been impossible to send before an
+	// endpoint that served within the last second or so is ejected; one is enough for any
+	// other. 1 or more, default 3.
+	Misses int
 	// MaxPartialPercent bounds how many endpoints may be out because they serve, but
 	// worse than their peers, in percent of all; one may always. 1 to 100, default 33.
 	MaxPartialPercent int
@@ -75,6 +79,7 @@ type PassiveHealthConfig struct {
 func (c PassiveHealthConfig) withDefaults() (PassiveHealthConfig, error) {
 	c.Odds = defaultTo(c.Odds, 1e7)
 	c.PeerRate = defaultTo(c.PeerRate, 0.01)
+	c.Misses = defaultTo(c.Misses, 3)
 	c.MaxPartialPercent = defaultTo(c.MaxPartialPercent, 33)
 	c.Silence = defaultTo(c.Silence, 500*time.Millisecond)
 	c.SilenceLatencies = defaultTo(c.SilenceLatencies, 8)
@@ -93,6 +98,8 @@ func (c PassiveHealthConfig) withDefaults() (PassiveHealthConfig, error) {
 		return c, outOfRange("Odds", c.Odds)
 	case !(c.PeerRate > 0 && c.PeerRate < 1):
 		return c, outOfRange("PeerRate", c.PeerRate)
+	case c.Misses < 1:
+		return c, outOfRange("Misses", c.Misses)
 	case c.MaxPartialPercent < 1 || c.MaxPartialPercent > 100:
 		return c, outOfRange("MaxPartialPercent", c.MaxPartialPercent)
 	case !(c.SilenceLatencies >= 1 && c.SilenceLatencies <= math.MaxInt32):
