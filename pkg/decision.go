@@ -56,6 +56,21 @@ type Note struct {
 // A number in it that would be larger than a uint64 stands there as the largest.
 //
 // The zero value describes no pick.
+//
+// # Contract
+//
+//   - Note finds what AddNote added, as long as there was room for it.
+//   - A Decision with more notes than it has room for keeps the first.
+//   - A Decision can be printed whatever a policy filled in.
+//
+// # Cost
+//
+// AddNote and Note are O(1) and allocate nothing. String is O(n) and is not for the
+// request path.
+//
+// # Concurrency
+//
+// A Decision belongs to the caller of the pick that fills it.
 type Decision struct {
 	// View is what was decided on. It names the candidates that were left out.
 	View *View
