@@ -7,11 +7,12 @@ CI := go run ./ci
 #   SEED=… CHECKS=…    every test: the seed of generated cases; props: how many
 #   FUZZ_EXECUTIONS=…  fuzz-smoke, verify: mutated inputs for each target
 #   SPEC=…             tla: the only specification to judge
+#   SEEDS=… RANDOM=…   sim: runs of each scenario, and how many random scenarios
 #   INSTALL=0          setup, verify: install nothing
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check race props fuzz-smoke models lin tla tla-graphs tla-mutate bench demo report verify clean mutate
+.PHONY: help setup check platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +22,9 @@ setup: ## install what verify needs, or say what to install
 
 check: ## format, vet, staticcheck, unit tests, drift: under a minute
 	@$(CI) layer format vet staticcheck unit drift
+
+platforms: ## vet and goldens where int has 32 bits, vet where bytes are big-endian
+	@$(CI) layer platforms
 
 race: ## the tests under the race detector
 	@$(CI) layer race
@@ -45,6 +49,12 @@ tla-graphs: ## write the state graphs of the specifications again
 
 tla-mutate: ## small changes of the specifications: who notices; minutes, not part of verify
 	@go run ./spec/tla mutate -spec "$(SPEC)"
+
+sim: ## the whole loop in virtual time; SEEDS=… and RANDOM=… for long runs
+	@$(CI) layer sim
+
+sim-book: ## write the tables and pictures of docs/availability.md again
+	@go run ./sim/cmd -seed 1000000 -book docs/availability.md sim/scenarios/*.txt
 
 bench: ## the benchmarks and their budgets
 	@$(CI) layer bench

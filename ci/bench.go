@@ -134,8 +134,8 @@ var otherBudgets = []budget{
 	{what: "Outliers, Sweep of 10,000 members", bench: "pkg/health.BenchmarkOutlierController_Sweep/n=10000", metric: ns, per: 1e6, limit: 1, unit: "ms"},
 	{what: "Outliers, Sweep of 10,000 members, allocations", bench: "pkg/health.BenchmarkOutlierController_Sweep/n=10000", metric: allocs, limit: 0, unit: "allocs", hard: true},
 	{what: "Explorer, one execution of two tasks of six atomics", bench: "models/explore.BenchmarkExplore_TwoTasksOfSixAtomics", metric: ns, per: 924 * 1000, limit: 2, unit: "µs"},
-	{what: "RoundTrip beyond a bare transport", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: ns, per: 1000, limit: 5, unit: "µs"},
-	{what: "RoundTrip beyond a bare transport, allocations", bench: "pkg/dispatch.BenchmarkRoundTrip/via=balancer", less: "pkg/dispatch.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},
+	{what: "RoundTrip beyond a bare transport", bench: "pkg/poisehttp.BenchmarkRoundTrip/via=balancer", less: "pkg/poisehttp.BenchmarkRoundTrip/via=bare", metric: ns, per: 1000, limit: 5, unit: "µs"},
+	{what: "RoundTrip beyond a bare transport, allocations", bench: "pkg/poisehttp.BenchmarkRoundTrip/via=balancer", less: "pkg/poisehttp.BenchmarkRoundTrip/via=bare", metric: allocs, limit: 6, unit: "allocs", hard: true},
 }
 
 func ns(b record.Benchmark) float64     { return b.NsPerOp }

@@ -33,7 +33,7 @@ func TestLayers_WithoutTheirPackagesDoNotRun(t *testing.T) {
 	w := &workspace{exec: exec}
 	for _, l := range layers {
 		switch l.name {
-		case "drift", "race", "props", "fuzz", "models", "lin", "tla", "bench", "demo":
+		case "drift", "race", "props", "fuzz", "models", "lin", "tla", "sim", "bench", "demo":
 			if r := l.run(t.Context(), w); r.notRun == "" {
 				t.Errorf("%s: got %d passed and failures %q, want not run", l.name, r.passed, failureNames(r))
 			}

@@ -42,9 +42,14 @@ var layers = []layer{
 		notShown: "Inputs and orders of events that no test names.",
 	},
 	{
-		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: tests("drift"),
+		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: drift,
 		shows:    "Claims, links, counts, layering, the exported API and the words of the documentation agree with the code.",
 		notShown: "Whether a claim is worth making, or its test a good one.",
+	},
+	{
+		name: "platforms", target: "platforms", limit: 10 * time.Minute, run: onPlatforms,
+		shows:    "The tree is vetted where int has 32 bits and where bytes are in the other order, and the goldens hold with 32 bits.",
+		notShown: "Tests other than the goldens there, and other operating systems.",
 	},
 	{
 		name: "race", target: "race", limit: 15 * time.Minute, needs: []string{"C compiler"}, run: race,
@@ -75,6 +80,11 @@ var layers = []layer{
 		name: "tla", target: "tla", limit: 10 * time.Minute, needs: []string{"Java", "Maven"}, owns: []string{"spec/replay"}, run: tla,
 		shows:    "TLC finds the specifications as their manifest says, and the shipped types make every edge of their graphs.",
 		notShown: "Larger bounds, and what a specification leaves out.",
+	},
+	{
+		name: "sim", target: "sim", limit: 15 * time.Minute, owns: []string{"sim"}, run: sim,
+		shows:    "In virtual time the shipped loop keeps every bound of the scenarios, and of random ones, with seeds that it was not tuned on; planted faults are noticed.",
+		notShown: "Worlds that no scenario describes, and what real connections, schedulers and clocks add.",
 	},
 	{
 		name: "bench", target: "bench", limit: 10 * time.Minute, run: bench,

@@ -20,11 +20,13 @@ type settings struct {
 	fuzzExecs int    // mutated inputs per fuzz target
 	policy    string // of the demo
 	spec      string // the only specification of the tla layer; "" for all
+	simSeeds  int    // runs of each scenario; 0 for what the scenario says
+	simRandom int    // random scenarios
 }
 
-// settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS, POLICY and SPEC.
+// settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS, POLICY, SPEC, SEEDS and RANDOM.
 func settingsFrom(getenv func(string) string) (settings, error) {
-	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, policy: "power-of-two-choices", spec: getenv("SPEC")}
+	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, simRandom: 3000, policy: "power-of-two-choices", spec: getenv("SPEC")}
 	if v := getenv("POLICY"); v != "" {
 		s.policy = v
 	}
@@ -35,7 +37,7 @@ func settingsFrom(getenv func(string) string) (settings, error) {
 		}
 		s.seed = n
 	}
-	for name, to := range map[string]*int{"CHECKS": &s.checks, "FUZZ_EXECUTIONS": &s.fuzzExecs} {
+	for name, to := range map[string]*int{"CHECKS": &s.checks, "FUZZ_EXECUTIONS": &s.fuzzExecs, "SEEDS": &s.simSeeds, "RANDOM": &s.simRandom} {
 		if v := getenv(name); v != "" {
 			n, err := strconv.Atoi(v)
 			if err != nil || n <= 0 {
@@ -75,8 +77,11 @@ type result struct {
 	figures  map[string]float64 // what varies, by name
 	models   []record.Model     // a table of its own in the report
 	specs    []record.Spec      // so have these
-	tlc      string             // the version of TLC, if it ran
-	shown    record.Timing      // what varies and has a table of its own in the report
+	// simulations have one, too.
+	simulations []record.Simulation
+	evidence    []record.Evidence // this as well
+	tlc         string            // the version of TLC, if it ran
+	shown       record.Timing     // what varies and has a table of its own in the report
 }
 
 func (r *result) fail(name, text string) {

@@ -70,9 +70,9 @@ func TestSettings_BadNumberIsRefusedByName(t *testing.T) {
 
 func TestSettings_EnvironmentReplacesDefaults(t *testing.T) {
 	s, err := settingsFrom(func(name string) string {
-		return map[string]string{"SEED": "7", "CHECKS": "50", "FUZZ_EXECUTIONS": "9", "POLICY": "random"}[name]
+		return map[string]string{"SEED": "7", "CHECKS": "50", "FUZZ_EXECUTIONS": "9", "POLICY": "random", "SEEDS": "3", "RANDOM": "4"}[name]
 	})
-	if want := (settings{seed: 7, checks: 50, fuzzExecs: 9, policy: "random"}); err != nil || s != want {
+	if want := (settings{seed: 7, checks: 50, fuzzExecs: 9, policy: "random", simSeeds: 3, simRandom: 4}); err != nil || s != want {
 		t.Errorf("got %+v, %v, want %+v", s, err, want)
 	}
 }

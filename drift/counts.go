@@ -10,6 +10,7 @@ import (
 
 var (
 	countMark  = regexp.MustCompile(`<!--\s*count:([a-z-]+)\s*-->(.*?)<!--\s*/count\s*-->`)
+	digits     = regexp.MustCompile(`\d+`)
 	countBegin = regexp.MustCompile(`<!--\s*count:|<!--\s*/count`)
 )
 
@@ -29,6 +30,7 @@ func Counts(repo *Repo) Report {
 	values := countValues(repo)
 	seen := map[string]bool{}
 	for _, doc := range repo.documents() {
+		doc.hidden(&report)
 		for _, line := range doc.prose {
 			marks := countMark.FindAllStringSubmatch(line.text, -1)
 			if len(countBegin.FindAllString(line.text, -1)) != 2*len(marks) {
@@ -77,4 +79,27 @@ func countValues(repo *Repo) map[string]int {
 		}
 	}
 	return values
+}
+
+// hidden reports markers that nobody would read: in a code span that an open
+// backtick makes, or in one that is no example of a marker; and a line that a merge
+// has left twice, with two numbers.
+func (d *document) hidden(report *Report) {
+	for _, line := range d.torn {
+		report.fail(d.path, line.line, "close it, or write it as \\`", "a backtick is open: %.40s", line.text)
+	}
+	for _, span := range d.spans {
+		if countBegin.MatchString(countMark.ReplaceAllString(span.text, "")) {
+			report.fail(d.path, span.line, "close the backtick before it", "code hides a part of a count marker: %.40s", span.text)
+		} else if countMark.MatchString(span.text) && countMark.ReplaceAllString(span.text, "") != "" {
+			report.fail(d.path, span.line, "close the backtick before it", "code hides a count marker: %.40s", span.text)
+		}
+	}
+	for i := 1; i < len(d.prose); i++ {
+		before, now := d.prose[i-1], d.prose[i]
+		if now.line == before.line+1 && len(now.text) > 40 && digits.ReplaceAllString(before.text, "0") == digits.ReplaceAllString(now.text, "0") &&
+			!strings.HasPrefix(now.text, "|") {
+			report.fail(d.path, now.line, "delete the one that is not true", "the line above says the same")
+		}
+	}
 }

@@ -46,6 +46,17 @@ func TestCounts_ReportsEveryFault(t *testing.T) {
 <!-- count:policies -->2 policies
 2<!-- /count --> policies
 `, []string{"docs/more.md:1 a count marker is torn", "docs/more.md:2 a count marker is torn"}},
+		{"a marker that an open backtick hides", "\n-- docs/more.md --\nThe `open one <!-- count:policies -->9<!-- /count --> of `Policy`.\n", []string{
+			"docs/more.md:1 code hides a count marker: open one", "docs/more.md:1 a backtick is open: `.",
+		}},
+		{"an open backtick in one item and another in the next", "\n-- docs/more.md --\n- The `open <!-- count:policies -->2<!-- /count -->\n- and `more\n", []string{
+			"docs/more.md:1 a backtick is open", "docs/more.md:2 a backtick is open",
+		}},
+		{"a line that a merge has left twice", `
+-- docs/more.md --
+There are <!-- count:policies -->2<!-- /count --> policies in this library, all of them good.
+There are <!-- count:policies -->3<!-- /count --> policies in this library, all of them good.
+`, []string{`docs/more.md:2 the text says "3"`, "docs/more.md:2 the line above says the same"}},
 		{"a number that no document states any more", `
 -- docs/make.md --
 `, []string{"README.md:1 no document states count:make-targets"}},

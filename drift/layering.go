@@ -11,7 +11,7 @@ const latticeFile = "drift/lattice.txt"
 
 // topFolders are the folders of the tree; design and documents know no others.
 var topFolders = []string{
-	"pkg", "spec", "models", "linearizability", "mutation", "fuzz", "drift", "ci", "docs", "examples",
+	"pkg", "spec", "models", "linearizability", "fuzz", "drift", "ci", "docs", "examples", "sim",
 }
 
 // lattice is the parsed form of the lattice file.
@@ -21,6 +21,7 @@ type lattice struct {
 	modules map[string]bool
 	allowed map[edge]edgeKind
 	refused []refusal
+	uses    map[string]map[string]int // clock or goroutine → file → line of the lattice
 }
 
 // edge says that the folder at to imports from.
@@ -31,6 +32,7 @@ type edgeKind struct{ anyFile, test bool }
 type refusal struct {
 	from, to, except []string
 	code             bool // tests are free
+	deep             bool // so is nothing that they import, directly or not
 	why              string
 	line             int
 }
@@ -66,7 +68,43 @@ func Layering(repo *Repo) Report {
 			l.check(repo, file, home, imported, line, &report)
 		}
 	}
+	for _, no := range l.refused {
+		if no.deep {
+			l.checkDeep(repo, no, &report)
+		}
+	}
 	return report
+}
+
+// checkDeep follows the imports of a refusal's folders through the tree, tests left
+// out, and reports who imports what they must do without.
+func (l *lattice) checkDeep(repo *Repo, no refusal, report *Report) {
+	for _, to := range no.to {
+		by := map[string]string{to: ""} // the folder that imports it
+		for queue := []string{to}; len(queue) > 0; queue = queue[1:] {
+			folder := queue[0]
+			for _, file := range repo.Go {
+				if file.Folder != folder || file.Test {
+					continue
+				}
+				for _, spec := range file.Syntax.Imports {
+					imported := strings.Trim(spec.Path.Value, `"`)
+					if slices.Contains(no.from, l.nameOf(repo, imported)) && folder != to {
+						chain := folder
+						for f := by[folder]; f != ""; f = by[f] {
+							chain = f + " imports " + chain
+						}
+						report.fail(file.Path, file.line(spec.Pos()), "do without it, because "+no.why, "%s, which imports %s", chain, imported)
+					}
+					next, ours := strings.CutPrefix(imported, repo.Module+"/")
+					if _, seen := by[next]; ours && !seen {
+						by[next] = folder
+						queue = append(queue, next)
+					}
+				}
+			}
+		}
+	}
 }
 
 func checkTopFolders(repo *Repo, report *Report) {
@@ -164,8 +202,9 @@ func (l *lattice) contradictions(report *Report) {
 }
 
 var (
-	latticeRule = regexp.MustCompile(`^(.+?)\s+(<|<test|!<|!<code)\s+(.+?)(?:\s+except\s+(.+))?$`)
+	latticeRule = regexp.MustCompile(`^(.+?)\s+(<|<test|!<|!<code|!<deep)\s+(.+?)(?:\s+except\s+(.+))?$`)
 	latticeName = regexp.MustCompile(`^(\S+)\s+=\s+(\S+)$`)
+	latticeUse  = regexp.MustCompile(`^(clock|goroutine)\s+in\s+(.+)$`)
 )
 
 // parseLattice reads the file twice: pkg/** in any line means every folder that
@@ -173,6 +212,7 @@ var (
 func parseLattice(repo *Repo, report *Report) *lattice {
 	l := &lattice{
 		paths: map[string]string{}, nodes: map[string]bool{}, modules: map[string]bool{}, allowed: map[edge]edgeKind{},
+		uses: map[string]map[string]int{"clock": {}, "goroutine": {}},
 	}
 	text := repo.text(latticeFile)
 	if text == "" {
@@ -183,6 +223,10 @@ func parseLattice(repo *Repo, report *Report) *lattice {
 		rule, why, _ := strings.Cut(line.text, "#")
 		rule, why = strings.TrimSpace(rule), strings.TrimSpace(why)
 		if rule == "" || latticeName.MatchString(rule) {
+			continue
+		}
+		if parts := latticeUse.FindStringSubmatch(rule); parts != nil {
+			l.readUse(parts[1], parts[2], why, line.line, report)
 			continue
 		}
 		if folder, ok := strings.CutPrefix(rule, "module "); ok {
@@ -234,7 +278,9 @@ func (l *lattice) readRule(rule, why string, number int, report *Report) {
 		if why == "" {
 			report.fail(latticeFile, number, "write it after a #", "the refusal has no reason")
 		}
-		l.refused = append(l.refused, refusal{from, to, l.expand(parts[4]), parts[2] == "!<code", why, number})
+		l.refused = append(l.refused, refusal{
+			from: from, to: to, except: l.expand(parts[4]), code: parts[2] != "!<", deep: parts[2] == "!<deep", why: why, line: number,
+		})
 		return
 	}
 	for _, a := range from {
@@ -244,6 +290,20 @@ func (l *lattice) readRule(rule, why string, number int, report *Report) {
 			kind.test = true
 			l.allowed[edge{a, b}] = kind
 		}
+	}
+}
+
+// readUse reads which files may keep a clock or start a goroutine. A folder is none:
+// each file gives its own reason.
+func (l *lattice) readUse(what, list, why string, number int, report *Report) {
+	if why == "" {
+		report.fail(latticeFile, number, "write it after a #", "the %s has no reason", what)
+	}
+	for _, name := range splitList(list) {
+		if !strings.HasSuffix(name, ".go") {
+			report.fail(latticeFile, number, "name its files one by one", "%s is no Go file", name)
+		}
+		l.uses[what][name] = number
 	}
 }
 

@@ -40,19 +40,19 @@ import (
 	"pgregory.net/rapid"
 	"sync"
 )
--- pkg/policy/prequal.go --
-package policy
-import "example.com/m/pkg/probepool"
--- pkg/policy/prequal_test.go --
+-- pkg/discovery/target/file.go --
+package target
+import "example.com/m/pkg/discovery"
+-- pkg/policy/random_test.go --
 package policy_test
 import "example.com/m/pkg/policytest"
 -- pkg/dispatch/dispatch.go --
 package dispatch
 import (
 	poise "example.com/m/pkg"
-	"example.com/m/pkg/observe"
+	"example.com/m/pkg/health"
 	"example.com/m/pkg/policy"
-	"net/http"
+	"context"
 )
 -- models/explore/explore.go --
 package explore
@@ -92,6 +92,31 @@ package health
 
 import "example.com/m/pkg/extra"
 `, []string{"pkg/health/health.go:3 pkg/health imports example.com/m/pkg/extra and the lattice does not let it"}},
+		{"a protocol in the loop, and in what the loop imports", `
+-- pkg/dispatch/more.go --
+package dispatch
+
+import "net/http"
+-- pkg/transform/more.go --
+package transform
+
+import "example.com/m/pkg/discovery/target"
+-- pkg/discovery/target/more.go --
+package target
+
+import "net/http"
+-- pkg/discovery/target/more_test.go --
+package target_test
+
+import "net/http"
+-- pkg/dispatch/again.go --
+package dispatch
+
+import "example.com/m/pkg/transform"
+`, []string{
+			"pkg/dispatch/more.go:3 pkg/dispatch imports net/http", "pkg/transform/more.go:3 pkg/transform imports example.com/m/pkg/discovery/target",
+			"pkg/discovery/target/more.go:3 pkg/dispatch imports pkg/transform imports pkg/discovery/target, which imports net/http",
+		}},
 		{"an unknown third party, in a test", `
 -- pkg/more_test.go --
 package poise_test
@@ -138,7 +163,7 @@ import "honnef.co/go/tools/staticcheck"
 var everyFolder = []string{
 	"pkg/internal/syncx/plain.go:1 not in the lattice", "pkg/poise.go:1 not in the lattice",
 	"pkg/generator.go:1 not in the lattice", "pkg/example_test.go:1 not in the lattice",
-	"pkg/policy/prequal.go:1 not in the lattice", "pkg/policy/prequal_test.go:1 not in the lattice",
+	"pkg/discovery/target/file.go:1 not in the lattice", "pkg/policy/random_test.go:1 not in the lattice",
 	"pkg/dispatch/dispatch.go:1 not in the lattice", "models/explore/explore.go:1 not in the lattice",
 	"fuzz/pick_test.go:1 not in the lattice", "linearizability/model/model.go:1 not in the lattice",
 	"drift/drift.go:1 not in the lattice",

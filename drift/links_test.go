@@ -24,6 +24,8 @@ demo verify: check
 .PHONY: check
 -- pkg/doc.go --
 package poise
+-- docs/view/drawing.md --
+A folder beside the file of its name.
 -- docs/view.md --
 # The 'View', and [more](#own)!
 

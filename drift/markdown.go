@@ -14,6 +14,7 @@ type document struct {
 	prose    []docLine // code spans blanked, fenced code left out
 	spans    []docLine // the text inside backticks
 	fenced   []docLine // lines of fenced code
+	torn     []docLine // backticks that nothing closes
 	headings []heading
 	anchors  map[string]bool // fragments that a link may name
 }
@@ -26,6 +27,7 @@ type heading struct {
 
 var (
 	atxHeading = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*#*$`)
+	blockStart = regexp.MustCompile(`^\s*(?:[-*+]\s|\d+[.)]\s|\||>|<!--)`)
 	fence      = regexp.MustCompile("^\\s*(```+|~~~+)")
 	htmlAnchor = regexp.MustCompile(`<[a-z0-9]+ [^>]*(?:id|name)="([^"]+)"`)
 	inlineLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
@@ -58,10 +60,18 @@ func parseDocument(name, text string) document {
 			doc.addParagraph(paragraph)
 			paragraph = nil
 		default:
-			if parts := atxHeading.FindStringSubmatch(line.text); parts != nil {
-				doc.addHeading(len(parts[1]), parts[2], line.line)
+			// A code span ends with its block at the latest.
+			parts := atxHeading.FindStringSubmatch(line.text)
+			if parts != nil || blockStart.MatchString(line.text) {
+				doc.addParagraph(paragraph)
+				paragraph = nil
 			}
 			paragraph = append(paragraph, line)
+			if parts != nil {
+				doc.addHeading(len(parts[1]), parts[2], line.line)
+				doc.addParagraph(paragraph)
+				paragraph = nil
+			}
 		}
 	}
 	doc.addParagraph(paragraph)
@@ -92,12 +102,13 @@ func (d *document) addParagraph(lines []docLine) {
 		}
 		ticks := len(text[at:]) - len(strings.TrimLeft(text[at:], "`"))
 		end := closingTicks(text, at+ticks, ticks)
+		line := lines[strings.Count(text[:at], "\n")].line
 		if end < 0 {
+			d.torn = append(d.torn, docLine{oneLine(text[at:]), line})
 			at += ticks
 			continue
 		}
 		span := text[at+ticks : end]
-		line := lines[strings.Count(text[:at], "\n")].line
 		d.spans = append(d.spans, docLine{oneLine(span), line})
 		for i := at; i < end+ticks; i++ {
 			if prose[i] != '\n' {

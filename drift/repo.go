@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -57,6 +58,7 @@ func Load(fsys fs.FS) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
+	slices.Sort(repo.Files) // the walk puts a folder before a file of its name with an ending
 	repo.Module = moduleLine(repo.text("go.mod"))
 	if repo.Module == "" {
 		return nil, fmt.Errorf("go.mod:1: no module line; check that this is the root of the repository")
@@ -322,4 +324,10 @@ func receiverOf(decl *ast.FuncDecl) (name string, pointer bool) {
 			return "", pointer
 		}
 	}
+}
+
+// number returns what digits say.
+func number(digits string) int {
+	n, _ := strconv.Atoi(digits)
+	return n
 }

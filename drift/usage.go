@@ -13,22 +13,23 @@ var clockCalls = map[string][]string{
 	"context": {"WithDeadline", "WithDeadlineCause", "WithTimeout", "WithTimeoutCause"},
 }
 
-// Where the library may keep a clock, and where it may start a goroutine. A name
-// is a folder or a file.
+// privateLooks are the ways to a private field or to the name of a function on a
+// stack. Evidence speaks public names, or a change of a name would break a proof.
+var privateLooks = []string{"FieldByName", "FieldByNameFunc", "FieldByIndex", "UnsafeAddr", "UnsafePointer", "NewAt", "Callers", "CallersFrames", "FuncForPC"}
+
 var (
-	clockAllowed     = []string{"pkg/dispatch", "pkg/health/runner.go", "pkg/health/prober.go", "pkg/discovery/poller_runner.go"}
-	goroutineAllowed = []string{
-		"pkg/dispatch", "pkg/health/runner.go", "pkg/health/prober.go",
-		"pkg/policytest",     // runs only inside tests, and use by many goroutines is one of its laws
-		"pkg/internal/syncx", // its Go is the go statement that an explorer sees; who calls it is checked
-	}
+	evidenceFolders = []string{"spec", "models", "linearizability", "fuzz", "sim"}
+	tracesOnly      = "models/explore/replay.go" // prints where a step was made, and decides nothing by it
 )
 
 // Usage checks the rules that imports alone cannot tell: where the library keeps
-// a clock or starts a goroutine, that no test waits by sleeping, and that types
+// a clock or starts a goroutine, that no test waits by sleeping, that evidence speaks public names, and that types
 // meant for exhaustive interleaving do nothing an explorer cannot schedule.
 func Usage(repo *Repo) Report {
 	report := Report{Checker: "usage", Things: "explorable files"}
+	var ignored Report // what is wrong with the lattice is Layering's to say
+	allowed := parseLattice(repo, &ignored).uses
+	used := map[string]map[string]bool{"clock": {}, "goroutine": {}}
 	for _, file := range repo.Go {
 		if file.Test {
 			for _, call := range file.uses("time", []string{"Sleep"}) {
@@ -36,30 +37,57 @@ func Usage(repo *Repo) Report {
 			}
 		}
 		if under(file.Folder, "pkg") && !file.Test {
-			file.checkClockAndGoroutines(&report)
+			file.checkClockAndGoroutines(allowed, used, &report)
 		}
+		file.checkPublicNames(&report)
 		file.checkExplorable(&report)
+	}
+	for what, files := range allowed {
+		for name, line := range files {
+			if !used[what][name] {
+				report.fail(latticeFile, line, "delete it from the line", "%s needs no %s, or does not exist", name, what)
+			}
+		}
 	}
 	return report
 }
 
-func (f *GoFile) checkClockAndGoroutines(report *Report) {
-	if !f.in(clockAllowed) {
-		for importPath, names := range clockCalls {
-			for _, call := range f.uses(importPath, names) {
-				report.fail(f.Path, f.line(call.Pos()), "take the instant as a parameter",
-					"%s.%s keeps a clock", importPath, call.Sel.Name)
-			}
+// checkClockAndGoroutines notes what the file uses, and reports what the lattice does
+// not let it use.
+func (f *GoFile) checkClockAndGoroutines(allowed map[string]map[string]int, used map[string]map[string]bool, report *Report) {
+	note := func(what string, pos token.Pos, do, wrong string, args ...any) {
+		used[what][f.Path] = true
+		if _, ok := allowed[what][f.Path]; !ok {
+			report.fail(f.Path, f.line(pos), do, wrong, args...)
 		}
 	}
-	if !f.in(goroutineAllowed) {
-		ast.Inspect(f.Syntax, func(node ast.Node) bool {
-			if startsGoroutine(node) {
-				report.fail(f.Path, f.line(node.Pos()), "let the caller, or pkg/dispatch, start it", "the library starts a goroutine")
-			}
-			return true
-		})
+	for importPath, names := range clockCalls {
+		for _, call := range f.uses(importPath, names) {
+			note("clock", call.Pos(), "take the instant as a parameter, or name the file in "+latticeFile+" with its reason",
+				"%s.%s keeps a clock", importPath, call.Sel.Name)
+		}
 	}
+	ast.Inspect(f.Syntax, func(node ast.Node) bool {
+		if startsGoroutine(node) {
+			note("goroutine", node.Pos(), "let the caller or a runner start it, or name the file in "+latticeFile+" with its reason",
+				"the library starts a goroutine")
+		}
+		return true
+	})
+}
+
+// checkPublicNames reports evidence that looks at private names.
+func (f *GoFile) checkPublicNames(report *Report) {
+	if !slices.ContainsFunc(evidenceFolders, func(folder string) bool { return under(f.Path, folder) }) || f.Path == tracesOnly {
+		return
+	}
+	ast.Inspect(f.Syntax, func(node ast.Node) bool {
+		if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains(privateLooks, selector.Sel.Name) {
+			report.fail(f.Path, f.line(selector.Sel.Pos()), "use exported operations and the inspection value of the type, or add one",
+				"evidence looks at private names by %s", selector.Sel.Name)
+		}
+		return true
+	})
 }
 
 // startsGoroutine reports whether the node is a go statement or calls something
@@ -157,11 +185,6 @@ func (f *GoFile) syncNames() []string {
 		names = append(names, name)
 	}
 	return names
-}
-
-// in reports whether the file is one of the places or lies in one.
-func (f *GoFile) in(places []string) bool {
-	return slices.ContainsFunc(places, func(place string) bool { return under(f.Path, place) })
 }
 
 // uses returns where the file mentions one of the names of a package, called or

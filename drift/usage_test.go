@@ -5,6 +5,10 @@ import "testing"
 func TestUsage(t *testing.T) { judge(t, Usage) }
 
 const soundUsage = `
+-- drift/lattice.txt --
+clock in pkg/dispatch/dispatch.go, pkg/health/runner.go   # drivers
+goroutine in pkg/dispatch/dispatch.go, pkg/health/runner.go   # drivers
+goroutine in pkg/policytest/laws.go, pkg/internal/syncx/event.go   # tests, and the door
 -- pkg/inflight.go --
 // Explorable.
 
@@ -94,6 +98,37 @@ func more(wg *syncx.WaitGroup) {
 `, []string{
 			"pkg/policy/more.go:4 starts a goroutine", "pkg/policy/more.go:5 starts a goroutine", "pkg/policy/more.go:6 starts a goroutine",
 		}},
+		{"a clock and a goroutine beside a file that may have them", `
+-- pkg/dispatch/more.go --
+package dispatch
+
+import "time"
+
+func more() { go println(time.Now()) }
+`, []string{"pkg/dispatch/more.go:5 time.Now keeps a clock", "pkg/dispatch/more.go:5 starts a goroutine"}},
+		{"a permission that nothing needs, and one for a folder", `
+-- pkg/health/runner.go --
+package health
+
+import "time"
+
+func run() { println(time.Tick(1)) }
+-- pkg/dispatch/dispatch.go --
+`, []string{
+			"drift/lattice.txt:1 pkg/dispatch/dispatch.go needs no clock", "drift/lattice.txt:2 pkg/dispatch/dispatch.go needs no goroutine",
+			"drift/lattice.txt:2 pkg/health/runner.go needs no goroutine",
+		}},
+		{"evidence that looks at private names", `
+-- spec/replay/a_test.go --
+package replay_test
+
+import (
+	"reflect"
+	"runtime"
+)
+
+func look(v any) { reflect.ValueOf(v).Elem().FieldByName("used"); runtime.Callers(1, nil) }
+`, []string{"spec/replay/a_test.go:8 private names by FieldByName", "spec/replay/a_test.go:8 private names by Callers"}},
 		{"a sleeping test, anywhere", `
 -- fuzz/a_test.go --
 package fuzz
@@ -132,7 +167,8 @@ func (s *Slots) run() {
 `, []string{
 			"pkg/dispatch/slots.go:13 a channel type", "pkg/dispatch/slots.go:14 sync.Pool", "pkg/dispatch/slots.go:15 syncx.Map",
 			"pkg/dispatch/slots.go:19 a send", "pkg/dispatch/slots.go:20 a receive", "pkg/dispatch/slots.go:21 a select",
-			"pkg/dispatch/slots.go:22 a go statement", "pkg/dispatch/slots.go:23 time.After", "pkg/dispatch/slots.go:24 time.NewTimer",
+			"pkg/dispatch/slots.go:22 a go statement", "pkg/dispatch/slots.go:23 time.After, which no", "pkg/dispatch/slots.go:24 time.NewTimer, which no",
+			"pkg/dispatch/slots.go:22 starts a goroutine", "pkg/dispatch/slots.go:23 time.After keeps", "pkg/dispatch/slots.go:24 time.NewTimer keeps",
 		}},
 		{"a mark that stands too low to be seen", `
 -- pkg/more.go --

@@ -192,8 +192,8 @@ func requireNotes(t *testing.T, step int, n *probeNotes, h *health.ActiveHealth,
 	if (s.Excluded != poise.NotExcluded) != denied || h.Excluded() != s.Excluded {
 		t.Fatalf("step %d: it is %v and excluded as %v, under %v", step, s.Condition, s.Excluded, n.cfg.Unknown)
 	}
-	if s.HealthyInARow > 0 && s.UnhealthyInARow > 0 || s.HealthyInARow+s.UnhealthyInARow > len(n.results) {
-		t.Fatalf("step %d: %d and %d in a row after %q", step, s.HealthyInARow, s.UnhealthyInARow, n.results)
+	if s.ConsecutiveSuccesses > 0 && s.ConsecutiveFailures > 0 || s.ConsecutiveSuccesses+s.ConsecutiveFailures > len(n.results) {
+		t.Fatalf("step %d: %d and %d in a row after %q", step, s.ConsecutiveSuccesses, s.ConsecutiveFailures, n.results)
 	}
 	requireWait(t, step, n, now, s.Due)
 }

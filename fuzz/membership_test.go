@@ -14,6 +14,8 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -76,7 +78,7 @@ type membershipWorld struct {
 	t    *testing.T
 	d    *discovery.Directory[int]
 	s    *discovery.Session[int]
-	b    *dispatch.Balancer
+	b    *poisehttp.Transport
 	held []*http.Response
 
 	mu sync.Mutex
@@ -95,9 +97,9 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 		t.Fatal(err)
 	}
 	w.restart()
-	members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
+	members, err := dispatch.DirectorySource(dispatch.DirectoryConfig[int, poisehttp.Endpoint]{
 		Directory: w.d,
-		Connect: func(m discovery.Member[int]) (dispatch.Endpoint, error) {
+		Connect: func(m discovery.Member[int]) (poisehttp.Endpoint, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			if m.Value == 0 {
@@ -108,15 +110,15 @@ func newMembershipWorld(t *testing.T) *membershipWorld {
 			w.made = append(w.made, j)
 			return j, nil
 		},
-		Describe: func(m discovery.Member[int]) (dispatch.Member, error) {
-			return dispatch.Member{Priority: uint32(m.Value)}, nil
+		Describe: func(m discovery.Member[int]) (poisehttp.Member, error) {
+			return poisehttp.Member{Priority: uint32(m.Value)}, nil
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.b, err = dispatch.New(dispatch.Config{
-		Policy: new(policy.RoundRobin), Membership: members, Quarantine: dispatch.QuarantineConfig{Off: true},
+	w.b, err = poisehttp.New(poisehttp.Config{
+		Loop: dispatch.LoopConfig{Policy: new(policy.RoundRobin), Passive: health.PassiveHealthConfig{Off: true}}, Source: members,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -248,13 +250,11 @@ func (w *membershipWorld) end() {
 	}
 }
 
-// Claim: A Balancer that follows a Directory has the members and incarnations of its newest snapshot, and one Endpoint for each incarnation.
+// Claim: A Balancer has the members and incarnations of the newest snapshot of its Directory, and one endpoint for each incarnation.
 //
 // Claim: A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
 //
-// Claim: What was connected for a snapshot that cannot be taken is closed.
-//
-// Claim: A Balancer closes an Endpoint once, after it was removed and its last call has ended.
+// Claim: A Transport closes an Endpoint once, after it was removed and its last call has ended.
 //
 // Cases: B44, B45, B47.
 func FuzzMembership(f *testing.F) {

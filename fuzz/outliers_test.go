@@ -108,7 +108,7 @@ func FuzzOutcomeWindow(f *testing.F) {
 // The fuzz target knows of the limits and of the time of each ejection alone; the
 // twins of pkg/health work out who is to be ejected.
 //
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //
 // Claim: No Sweep leaves a member ejected who could serve otherwise while fewer than MinimumHealthy members serve.
 //
@@ -128,7 +128,7 @@ func FuzzOutlierController(f *testing.F) {
 		var err error
 		r.controller, err = health.NewOutlierController(health.OutlierControllerConfig{
 			Detector: health.OutlierConfig{
-				FailuresInRow: 2, MaxEjectedPercent: r.percent, MinimumHealthy: r.healthy, MinimumSamples: 3, MinimumMembers: 3,
+				FailuresInRow: 2, MaxEjectedPercent: r.percent, MinimumHealthy: r.healthy, MinimumSamples: 3, MinimumMembers: 3, Factor: 1,
 			},
 			Interval: 100, BaseTime: r.base, MaxTime: 4 * r.base, Jitter: 8,
 		})

@@ -1,9 +1,9 @@
 package linearizability
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"runtime"
 	"strconv"
 	"sync"
@@ -21,7 +21,7 @@ type group struct {
 	t testing.TB
 	d *discovery.Directory[int]
 	s *discovery.Session[int]
-	b *dispatch.Balancer
+	b *dispatch.Balancer[*int]
 
 	mu sync.Mutex // of those who change the directory
 }
@@ -29,19 +29,19 @@ type group struct {
 func newGroup(t testing.TB) *group {
 	g := &group{t: t, d: newDirectory(t)}
 	g.s = newSession(t, g.d, "x")
-	members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
+	source, err := dispatch.DirectorySource(dispatch.DirectoryConfig[int, *int]{
 		Directory: g.d,
-		Connect: func(m discovery.Member[int]) (dispatch.Endpoint, error) {
+		Connect: func(m discovery.Member[int]) (*int, error) {
 			n, err := strconv.Atoi(m.ID)
-			p := port(n)
-			return &p, err
+			return &n, err
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	g.change(0b0011)
-	if g.b, err = dispatch.New(dispatch.Config{Policy: new(policy.RoundRobin), Membership: members}); err != nil {
+	g.b, err = dispatch.New(dispatch.Config[*int]{Loop: dispatch.LoopConfig{Policy: new(policy.RoundRobin)}, Source: source})
+	if err != nil {
 		t.Fatal(err)
 	}
 	instead(t, g.b)
@@ -108,7 +108,7 @@ var following = subject{
 }
 
 // Claim: A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
-// Claim: A Balancer that follows a Directory has the members and incarnations of its newest snapshot, and one Endpoint for each incarnation.
+// Claim: A Balancer has the members and incarnations of the newest snapshot of its Directory, and one endpoint for each incarnation.
 func TestFollowing_Linearizable(t *testing.T)     { allowed(t, following) }
 func TestFollowing_Linearizable_Law(t *testing.T) { law(t, following) }
 
@@ -150,8 +150,8 @@ func TestFollowing_EveryDrainEnds(t *testing.T) {
 					if _, err := g.s.Remove("0"); err != nil {
 						t.Error(err)
 					}
-				} else if resp, err := g.b.RoundTrip(request(t)); err == nil {
-					_ = resp.Body.Close()
+				} else {
+					_ = g.b.Do(context.Background(), dispatch.Query{}, func(context.Context, *int) error { return nil })
 				}
 			}
 		})
@@ -162,12 +162,4 @@ func TestFollowing_EveryDrainEnds(t *testing.T) {
 		}
 	}
 	t.Logf("counts: drains=%d", trials)
-}
-
-func request(t testing.TB) *http.Request {
-	req, err := http.NewRequest(http.MethodGet, "http://service.test/", http.NoBody)
-	if err != nil {
-		t.Error(err)
-	}
-	return req
 }

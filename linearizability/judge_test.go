@@ -61,7 +61,6 @@ func specifications(t *testing.T) []seq.Spec {
 		seq.Peak(1), seq.Peak(8),
 		seq.Marks(),
 		seq.Slots(0), seq.Slots(1),
-		seq.Quarantine(1), seq.Quarantine(2),
 		seq.Probing(quickProbing), seq.Probing(steadyProbing),
 		seq.Circuit(seq.CircuitBounds{Failures: 1, Trials: 1, Successes: 1, Hold: 5}),
 		seq.Outcomes(2, seq.Lasting), seq.Outcomes(1, seq.Halving), seq.Runs(2, 9, 2),
@@ -74,7 +73,7 @@ func specifications(t *testing.T) []seq.Spec {
 	for k, d := range drawing {
 		all = append(all, seq.Picks(d.name+" over three", []int{1, 0, 2, 1}), drawn(t, k).spec)
 	}
-	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, quarantine, circuit, activeHealth, retryBudget, board, shared, publication, slowStart, outcomeWindow, decayingWindow, failureRuns} {
+	for _, s := range []subject{generator, roundRobin, smooth, inFlight, lease, peakSamples, peakLoad, timedLeases, tried, triedNumbers, slots, circuit, activeHealth, retryBudget, board, shared, slowStart, outcomeWindow, decayingWindow, failureRuns} {
 		all = append(all, s.spec)
 	}
 	return all

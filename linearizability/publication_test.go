@@ -1,9 +1,8 @@
 package linearizability
 
 import (
+	"context"
 	"fmt"
-	"net/http"
-	"strconv"
 	"testing"
 
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -11,32 +10,22 @@ import (
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
-// port is an endpoint that answers with its number.
-type port int
-
-func (p *port) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Port": {fmt.Sprint(int(*p))}}, Body: http.NoBody}, nil
-}
-
-func (p *port) Close() error { return nil }
-
-// members returns the list with the ports in the set.
-func members(set uint64) (list []dispatch.Member) {
+// members returns the list with the endpoints in the set, each of which is a number.
+func members(set uint64) (list []dispatch.Member[*int]) {
 	for i := range 4 {
 		if set&(1<<i) != 0 {
-			p := port(i)
-			list = append(list, dispatch.Member{ID: fmt.Sprint(i), Endpoint: &p})
+			list = append(list, dispatch.Member[*int]{ID: fmt.Sprint(i), Endpoint: &i})
 		}
 	}
 	return list
 }
 
 // Here it is a whole Balancer, with its goroutine and its clock. It publishes its
-// endpoints as one list, so they are one object.
+// members as one list, so they are one object.
 var publication = subject{
 	spec: seq.Members(0b0011),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		b, err := dispatch.New(dispatch.Config{Policy: new(policy.RoundRobin), Members: members(0b0011)})
+		b, err := dispatch.New(dispatch.Config[*int]{Loop: dispatch.LoopConfig{Policy: new(policy.RoundRobin)}, Members: members(0b0011)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,11 +54,11 @@ var publication = subject{
 }
 
 // open is the Balancer of the newest history.
-var open *dispatch.Balancer
+var open *dispatch.Balancer[*int]
 
 // instead closes the Balancer of the last history: where operations yield, one that
 // is left open keeps a processor busy.
-func instead(t testing.TB, b *dispatch.Balancer) {
+func instead(t testing.TB, b *dispatch.Balancer[*int]) {
 	if open != nil {
 		_ = open.Close()
 	}
@@ -77,28 +66,20 @@ func instead(t testing.TB, b *dispatch.Balancer) {
 	t.Cleanup(func() { _ = b.Close() })
 }
 
-// callOnce returns the port that served the call, -1 for none.
-func callOnce(t testing.TB, b *dispatch.Balancer) int {
-	req, err := http.NewRequest(http.MethodGet, "http://service.test/", http.NoBody)
-	if err != nil {
-		t.Error(err)
-		return -1
-	}
-	resp, err := b.RoundTrip(req)
+// callOnce returns the endpoint that served the call, -1 for none.
+func callOnce(t testing.TB, b *dispatch.Balancer[*int]) int {
+	at := -1
+	err := b.Do(context.Background(), dispatch.Query{}, func(_ context.Context, e *int) error {
+		at = *e
+		return nil
+	})
 	if err != nil {
 		t.Log(err)
 		return -1
 	}
-	at, err := strconv.Atoi(resp.Header.Get("Port"))
-	if err != nil {
-		t.Error(err)
-	}
-	if err := resp.Body.Close(); err != nil {
-		t.Error(err)
-	}
 	return at
 }
 
-// Claim: A draining or removed endpoint gets no call that began after SetStatus or Update returned.
+// Claim: A member that drains or was removed admits no call that began after the change returned.
 func TestPublication_Linearizable(t *testing.T)     { allowed(t, publication) }
 func TestPublication_Linearizable_Law(t *testing.T) { law(t, publication) }

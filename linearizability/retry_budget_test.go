@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"testing"
+	"time"
 
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/seq"
@@ -11,7 +12,7 @@ import (
 var retryBudget = subject{
 	spec: seq.Budget(60, 2),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
-		b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: 60, Burst: 2})
+		b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: 60, Burst: 2, NoFloor: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -19,7 +20,7 @@ var retryBudget = subject{
 			if pick%2 == 0 {
 				c.Call("Earn", nil, func() any { b.Earn(); return nil })
 			} else {
-				c.Call("Spend", nil, func() any { return b.Spend() })
+				c.Call("Spend", nil, func() any { return b.Spend(time.Time{}) })
 			}
 		}
 	},
@@ -34,7 +35,7 @@ var retryBudget = subject{
 	},
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 // Claim: Spend with nothing saved returns false and changes nothing.
 // Claim: The retries saved up never exceed Burst.
 func TestRetryBudget_Linearizable(t *testing.T)     { allowed(t, retryBudget) }

@@ -3,7 +3,6 @@
 package models
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -241,95 +240,6 @@ func TestActiveHealth_ResultsInARow(t *testing.T) {
 		},
 		Bugs: []explore.Bug[probed]{
 			bug("one failure is enough", "history", func() probed { return newProbed(quick) }),
-		},
-	})
-}
-
-// sleeper is a Runner that waits for a probe to be due, of an ActiveHealth whose
-// wait lasts until the condition is forced, or a twin with a planted bug.
-type sleeper interface {
-	reserved() (wait func(), ok bool)
-	wake()
-}
-
-type realSleeper struct{ *health.ActiveHealth }
-
-// newSleeper returns one whose last probe has just ended, so that the next is due an
-// hour later, or at once while it is unhealthy.
-func newSleeper() sleeper {
-	h, err := health.NewActiveHealth(health.ActiveHealthConfig{
-		UnknownInterval: time.Hour, Interval: time.Hour, UnhealthyInterval: 1, HealthyThreshold: 1,
-	})
-	if err != nil {
-		panic(err)
-	}
-	r, _, err := h.Reserve(time.Unix(0, 0), nil)
-	if _, counts := h.Complete(r, true, time.Unix(0, 0)); err != nil || !counts {
-		panic("no probe")
-	}
-	return realSleeper{h}
-}
-
-func (s realSleeper) reserved() (wait func(), ok bool) {
-	_, _, changed, err := s.ReserveOrWatch(time.Unix(0, 1), nil)
-	return func() { _ = changed.Wait(context.Background()) }, err == nil
-}
-
-func (s realSleeper) wake() {
-	if err := s.Force(health.Unhealthy, time.Unix(0, 1)); err != nil {
-		panic(err)
-	}
-}
-
-// lateSleeper looks first and makes its event afterwards.
-type lateSleeper struct {
-	mu      explore.Mutex
-	due     explore.Bool
-	waits   explore.Bool
-	changed explore.Event
-}
-
-func (s *lateSleeper) reserved() (wait func(), ok bool) {
-	if s.due.Load() {
-		return nil, true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waits.Store(true)
-	return func() { _ = s.changed.Wait(context.Background()) }, false
-}
-
-func (s *lateSleeper) wake() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.due.Store(true)
-	if s.waits.Load() {
-		s.changed.Fire()
-	}
-}
-
-// Claim: Force, and the end of a probe that somebody else reserved, wake a Runner that waits.
-//
-// Cases: G18.
-func TestActiveHealth_AForceIsNeverMissed(t *testing.T) {
-	explore.Check(t, explore.Model[sleeper]{
-		Name:     "active health: one who waits until a probe is due, against a force",
-		NotShown: "The timer of a Runner, which would wake it in the end; two who wait.",
-		New:      newSleeper,
-		Tasks: []explore.Task[sleeper]{
-			{Name: "runner", Body: func(s sleeper, h *explore.T) {
-				for {
-					wait, ok := s.reserved()
-					if ok {
-						return
-					}
-					wait()
-				}
-			}},
-			{Name: "control", Body: func(s sleeper, _ *explore.T) { s.wake() }},
-		},
-		Bugs: []explore.Bug[sleeper]{
-			bug("the event is made after the look", "deadlock", func() sleeper { return new(lateSleeper) }),
 		},
 	})
 }

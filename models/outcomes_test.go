@@ -355,7 +355,7 @@ func (e *buggyEjecting) sweep(at int) {
 
 func (e *buggyEjecting) ejected(member int) bool { return e.out[member].Load() != 0 }
 
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 func TestOutlierController_SweepsAtOnceKeepTheLimit(t *testing.T) {
 	both := func(e ejecting) int {
 		n := 0

@@ -7,178 +7,165 @@ import (
 	"testing"
 
 	"github.com/copyleftdev/poise-go/models/explore"
-	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
-	"github.com/copyleftdev/poise-go/pkg/policy"
 	"github.com/copyleftdev/poise-go/spec/seq"
 )
 
-// group is what a dispatcher holds: endpoints, and a published picker over some
-// of them. It is the balancer's protocol over the balancer's parts; the balancer
-// itself has a clock and a goroutine of its own.
-type group struct {
-	policy  *policy.RoundRobin
-	slots   [2]*dispatch.Slots
-	current explore.Pointer[published]
-	idle    explore.Int64
-	inside  explore.Int64 // calls that endpoint 0 serves
-
-	torn    bool // planted: a call reads the pointer twice
-	blind   bool // planted: a call does not take a slot
-	tooSoon bool // planted: an endpoint is removed before the picker without it is published, and nobody picks again
+// publisher is a dispatch.Publication, or a twin of it with a planted bug.
+type publisher interface {
+	Load() *offer
+	Change(next *offer, open, shut, gone []*dispatch.Slots)
 }
 
-// published is a picker and the endpoints that its View was made of.
-type published struct {
-	view    *poise.View
-	picker  poise.Picker
-	members []int
+// offer is whom a call may go to.
+type offer []int
+
+// misordered is a Publication that does its steps in another order.
+type misordered struct {
+	current explore.Pointer[offer]
+	order   string // of open, publish, shut, gone: their first letters
 }
 
-func newGroup(plant func(*group)) func() *group {
-	return func() *group {
-		g := &group{policy: new(policy.RoundRobin)}
-		for i := range g.slots {
-			g.slots[i] = dispatch.NewSlots(0, func() { g.idle.Add(1) })
+func (p *misordered) Load() *offer { return p.current.Load() }
+
+func (p *misordered) Change(next *offer, open, shut, gone []*dispatch.Slots) {
+	for _, step := range p.order {
+		switch step {
+		case 'o':
+			each(open, (*dispatch.Slots).Resume)
+		case 'p':
+			p.current.Store(next)
+		case 's':
+			each(shut, (*dispatch.Slots).Drain)
+		case 'g':
+			each(gone, (*dispatch.Slots).Remove)
 		}
-		plant(g)
-		g.current.Store(g.prepare(0, 1))
-		return g
 	}
 }
 
-func (g *group) prepare(members ...int) *published {
-	var candidates []poise.Candidate
-	for _, m := range members {
-		candidates = append(candidates, candidate{ID: fmt.Sprint(m)})
+func each(list []*dispatch.Slots, f func(*dispatch.Slots)) {
+	for _, s := range list {
+		f(s)
 	}
-	v, err := poise.NewView(candidates)
-	if err != nil {
-		panic(err)
-	}
-	picker, err := g.policy.Prepare(v)
-	if err != nil {
-		panic(err)
-	}
-	return &published{v, picker, members}
 }
 
-// call picks and is admitted, again and again while admission refuses. It returns
-// the endpoint, -1 when there is none, and -2 for a Selection that does not
-// resolve.
-func (g *group) call() int {
+// fleet is two endpoints, of which the first serves; the second drains, until a change
+// brings it and takes the first one away.
+type fleet struct {
+	publisher
+	slots  [2]*dispatch.Slots
+	inside [2]explore.Int64
+	idle   explore.Int64 // how often the first one became idle for good
+}
+
+func newFleet(p func() publisher) func() *fleet {
+	return func() *fleet {
+		f := &fleet{publisher: p()}
+		f.slots[0] = dispatch.NewSlots(0, func() { f.idle.Add(1) })
+		f.slots[1] = dispatch.NewSlots(0, nil)
+		f.slots[1].Drain()
+		f.Change(&offer{0}, nil, nil, nil)
+		return f
+	}
+}
+
+func realPublisher() publisher { return new(dispatch.Publication[offer]) }
+
+func wrongOrder(order string) func() *fleet {
+	return newFleet(func() publisher { return &misordered{order: order} })
+}
+
+// call takes a slot of somebody whom the offer names and who has not refused. It
+// returns whom, or -1 when everybody has refused, as a call of a loop does: a new look
+// after each refusal.
+func (f *fleet) call() int {
+	refused := [2]bool{}
 	for {
-		p := g.current.Load()
-		selection, err := p.picker.Pick(poise.Query{})
-		if err != nil {
+		who := -1
+		for _, i := range *f.Load() {
+			if !refused[i] {
+				who = i
+				break
+			}
+		}
+		if who < 0 {
 			return -1
 		}
-		if g.torn {
-			p = g.current.Load()
-		}
-		at, err := p.view.Index(selection)
+		slot, err := f.slots[who].Begin()
 		if err != nil {
-			return -2
-		}
-		m := p.members[at]
-		if g.blind {
-			g.serve(m)
-			return m
-		}
-		slot, err := g.slots[m].Begin()
-		if err != nil {
-			if g.tooSoon {
-				return -1
-			}
+			refused[who] = true
 			continue
 		}
-		g.serve(m)
+		f.inside[who].Add(1)
+		f.inside[who].Add(-1)
 		slot.Release()
-		return m
+		return who
 	}
 }
 
-func (g *group) serve(m int) {
-	if m == 0 {
-		g.inside.Add(1)
-		g.inside.Add(-1)
+// Claim: A call that loads after a change has returned is decided on what the change published.
+//
+// Claim: A call that is refused by somebody who was closed or removed finds them left out in what it loads next.
+func TestPublication_FindsSomebodyThroughEveryChange(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		shut, gone bool
+		bugs       []explore.Bug[*fleet]
+	}{
+		{"drains", true, false, []explore.Bug[*fleet]{
+			bug("published before it is open", "final", wrongOrder("posg")),
+			bug("closed before the other is published", "final", wrongOrder("ospg")),
+		}},
+		{"is removed", false, true, []explore.Bug[*fleet]{
+			bug("removed before the other is published", "final", wrongOrder("ogps")),
+			bug("never removed", "final", wrongOrder("ops")),
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) { checkPublication(t, row.name, row.shut, row.gone, row.bugs) })
 	}
 }
 
-// remove takes endpoint 0 away.
-func (g *group) remove() {
-	next := g.prepare(1)
-	if g.tooSoon {
-		g.slots[0].Remove()
-		g.current.Store(next)
-		return
+func checkPublication(t *testing.T, name string, shut, gone bool, bugs []explore.Bug[*fleet]) {
+	some := func(is bool, f *fleet) []*dispatch.Slots {
+		if is {
+			return f.slots[:1]
+		}
+		return nil
 	}
-	g.current.Store(next)
-	g.slots[0].Remove()
-}
-
-func TestPublication_AgainstPickAndAdmission(t *testing.T) {
-	explore.Check(t, explore.Model[*group]{
-		Name:     "publication: a call that picks and is admitted, against the removal of an endpoint",
-		NotShown: "Policies with state of their own beside round robin's cursor; several changes in a row.",
-		New:      newGroup(func(*group) {}),
-		Tasks: []explore.Task[*group]{
-			{Name: "caller", Body: func(g *group, h *explore.T) {
+	explore.Check(t, explore.Model[*fleet]{
+		Name:     "publication: a caller against a change that brings one endpoint while the other " + name,
+		NotShown: "Policies, limits, and several changes in a row.",
+		New:      newFleet(realPublisher),
+		Tasks: []explore.Task[*fleet]{
+			{Name: "caller", Body: func(f *fleet, h *explore.T) {
 				for range 2 {
-					h.Call("Call", nil, func() any { return g.call() })
+					h.Call("Call", nil, func() any { return f.call() })
 				}
 			}},
-			{Name: "control", Body: func(g *group, h *explore.T) {
-				h.Call("Update", uint64(0b10), func() any { g.remove(); return nil })
+			{Name: "control", Body: func(f *fleet, h *explore.T) {
+				h.Call("Update", uint64(0b10), func() any {
+					f.Change(&offer{1}, f.slots[1:], some(shut, f), some(gone, f))
+					return nil
+				})
 			}},
 		},
-		Always:    []explore.Pred[*group]{{Name: "NoCallAfterIdle", Holds: func(g *group) bool { return g.idle.Load() == 0 || g.inside.Load() == 0 }}},
-		Sometimes: []explore.Pred[*group]{{Name: "Served", Holds: func(g *group) bool { return g.inside.Load() == 1 }}},
-		Final: func(g *group, r *explore.Run) error {
+		Always: []explore.Pred[*fleet]{{Name: "NoCallAfterIdle", Holds: func(f *fleet) bool {
+			return f.idle.Load() == 0 || f.inside[0].Load() == 0
+		}}},
+		Sometimes: []explore.Pred[*fleet]{{Name: "ServedByTheNew", Holds: func(f *fleet) bool { return f.inside[1].Load() == 1 }}},
+		Final: func(f *fleet, r *explore.Run) error {
 			for _, op := range r.History {
-				if op.Result == -2 {
-					return fmt.Errorf("a selection was resolved on another view")
+				if op.Result == -1 {
+					return fmt.Errorf("a call found nobody")
 				}
 			}
-			if n := g.idle.Load(); n != 1 {
-				return fmt.Errorf("the removed endpoint became idle %d times", n)
+			if n := f.idle.Load(); gone != (n == 1) || n > 1 {
+				return fmt.Errorf("the first endpoint became idle %d times", n)
 			}
 			return nil
 		},
-		Outcome: results[*group],
-		Spec:    seq.Members(0b11),
-		Bugs: []explore.Bug[*group]{
-			bug("picker and members of two publications", "final", newGroup(func(g *group) { g.torn = true })),
-			bug("selection without admission", "always NoCallAfterIdle", newGroup(func(g *group) { g.blind = true })),
-			bug("removal before publication, and no second pick", "history", newGroup(func(g *group) { g.tooSoon = true })),
-		},
-	})
-}
-
-func TestPublication_TwoCallersAgainstRemoval(t *testing.T) {
-	explore.Check(t, explore.Model[*group]{
-		Name:     "publication: two callers against the removal of an endpoint",
-		NotShown: "The order of calls, which the model with one caller judges.",
-		New:      newGroup(func(*group) {}),
-		Tasks: []explore.Task[*group]{
-			{Name: "caller 0", Body: func(g *group, h *explore.T) { h.Call("Call", nil, func() any { return g.call() }) }},
-			{Name: "caller 1", Body: func(g *group, h *explore.T) { h.Call("Call", nil, func() any { return g.call() }) }},
-			{Name: "control", Body: func(g *group, _ *explore.T) { g.remove() }},
-		},
-		Final: func(g *group, r *explore.Run) error {
-			for _, op := range r.History {
-				if op.Result.(int) < 0 {
-					return fmt.Errorf("a call ended with %v", op.Result)
-				}
-			}
-			if n := g.idle.Load(); n != 1 {
-				return fmt.Errorf("the removed endpoint became idle %d times", n)
-			}
-			return nil
-		},
-		Outcome: results[*group],
-		Bugs: []explore.Bug[*group]{
-			bug("picker and members of two publications", "final", newGroup(func(g *group) { g.torn = true })),
-		},
+		Outcome: results[*fleet],
+		Spec:    seq.Members(0b01),
+		Bugs:    bugs,
 	})
 }

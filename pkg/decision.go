@@ -59,6 +59,7 @@ type Note struct {
 //
 // # Contract
 //
+//   - String names the policy, the candidate that was chosen or why none was, and each candidate that was left out.
 //   - Note finds what AddNote added, as long as there was room for it.
 //   - A Decision with more notes than it has room for keeps the first.
 //   - A Decision can be printed whatever a policy filled in.
@@ -70,7 +71,7 @@ type Note struct {
 //
 // # Concurrency
 //
-// A Decision belongs to the caller of the pick that fills it.
+// A Decision belongs to one goroutine at a time.
 type Decision struct {
 	// View is what was decided on. It names the candidates that were left out.
 	View *View

@@ -66,6 +66,7 @@ func TestDecision_ReadsWhateverAPolicyFilledIn(t *testing.T) {
 	}
 }
 
+// Claim: String names the policy, the candidate that was chosen or why none was, and each candidate that was left out.
 func TestDecision_OfAFailureSaysWhy(t *testing.T) {
 	v := view(t, poise.Sample{ID: "a", Status: poise.Draining}, poise.Sample{ID: "b", Excluded: poise.ExcludedCircuitOpen})
 	picker, err := new(policy.RoundRobin).Prepare(v)

@@ -56,6 +56,15 @@ func (g *Generator) Uint64() uint64 {
 	return Mix64(g.state.Add(gamma))
 }
 
+// Seed returns the seed of the stream that is left: NewGenerator of it draws what g
+// would draw next. It is 0 for a nil Generator, which does not replay.
+func (g *Generator) Seed() uint64 {
+	if g == nil {
+		return 0
+	}
+	return g.state.Load()
+}
+
 // Below returns a number in [0, n), for n of at least 1. Below(0) returns 0.
 //
 // The method is Lemire's ("Fast Random Integer Generation in an Interval", ACM

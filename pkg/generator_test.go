@@ -165,3 +165,16 @@ func TestScore_SmallestIsInProportionToTheWeight(t *testing.T) {
 		}
 	})
 }
+
+func TestGenerator_SeedIsThatOfTheRest(t *testing.T) {
+	g := poise.NewGenerator(7)
+	for range 10 {
+		rest := poise.NewGenerator(g.Seed())
+		if got, want := rest.Uint64(), g.Uint64(); got != want {
+			t.Errorf("the rest begins with %d, want %d", got, want)
+		}
+	}
+	if seed := (*poise.Generator)(nil).Seed(); seed != 0 {
+		t.Errorf("a nil Generator has the seed %d", seed)
+	}
+}

@@ -92,7 +92,7 @@ func (p *pool) view() *poise.View {
 	p.Helper()
 	view, err := p.directory.Load().View(func(m discovery.Member[poolPlace]) poise.Sample {
 		of := p.of(m.ID)
-		return health.Checked{
+		return health.WithHealth{
 			Candidate: poise.Sample{ID: m.ID, Priority: m.Value.priority, Locality: m.Value.locality},
 			Active:    of.active, Circuit: of.circuit, Outlier: of.outlier, Now: p.now,
 		}.Sample()

@@ -16,6 +16,7 @@ import (
 // # Contract
 //
 //   - Leases held at once never exceed the limit.
+//   - A limit that is lowered takes no lease away, and grants no other until there is room under it.
 //   - Acquire at the limit answers a CapacityError and changes nothing.
 //   - An unlimited InFlight refuses only when its counter is exhausted.
 //   - Current is the number of leases that were acquired and not released.
@@ -31,11 +32,11 @@ import (
 // Acquire checks the limit and takes the slot in one atomic step; Release gives
 // it back in one. An Acquire that returns after a Release has returned sees it.
 type InFlight struct {
-	// Invariant: limit == 0 || used <= limit.
-	used  syncx.Uint64
-	limit uint64
-	full  *CapacityError // made once, so that refusing allocates nothing
-	_     [40]byte
+	used syncx.Uint64
+	// full is the refusal at the limit, made once for each limit, so that refusing
+	// allocates nothing; nil without a limit.
+	full syncx.Pointer[CapacityError]
+	_    [48]byte
 }
 
 var _ LoadTracker = (*InFlight)(nil)
@@ -46,33 +47,70 @@ var exhausted = &CapacityError{}
 // NewInFlight returns an InFlight that admits up to limit leases at once. A limit
 // of 0 is no limit.
 func NewInFlight(limit uint64) *InFlight {
-	return &InFlight{limit: limit, full: &CapacityError{Limit: limit}}
+	f := new(InFlight)
+	f.SetLimit(limit)
+	return f
+}
+
+// SetLimit makes the limit another one; 0 is no limit. Leases that are held beyond
+// a lower limit stay, and no other is granted until there is room under it.
+func (f *InFlight) SetLimit(limit uint64) {
+	if limit == 0 {
+		f.full.Store(nil)
+		return
+	}
+	if full := f.full.Load(); full == nil || full.Limit != limit {
+		f.full.Store(&CapacityError{Limit: limit})
+	}
+}
+
+// Room reports whether an Acquire at this moment would succeed.
+func (f *InFlight) Room() bool {
+	full := f.full.Load()
+	return full == nil || f.used.Load() < full.Limit
 }
 
 // Acquire takes one slot and returns its Lease, or a [CapacityError]. The Lease
 // is not to be copied after use; go vet finds copies.
 func (f *InFlight) Acquire() (Lease, error) {
+	if err := f.Take(); err != nil {
+		return Lease{}, err
+	}
+	return Lease{of: f}, nil
+}
+
+// Take is Acquire for a caller who sees to it alone that what was taken is given
+// back once, by Give.
+func (f *InFlight) Take() error {
 	for {
-		used := f.used.Load()
-		if f.limit != 0 && used >= f.limit {
-			return Lease{}, f.full
+		full, used := f.full.Load(), f.used.Load()
+		if full != nil && used >= full.Limit {
+			return full
 		}
 		if used == math.MaxUint64 {
-			return Lease{}, exhausted
+			return exhausted
 		}
 		// A plain Add would overshoot the limit for a moment, and a reader or
 		// another caller could see it.
 		if f.used.CompareAndSwap(used, used+1) {
-			return Lease{of: f}, nil
+			return nil
 		}
 	}
 }
+
+// Give gives back one slot that Take took.
+func (f *InFlight) Give() { f.used.Add(^uint64(0)) }
 
 // Current returns the number of leases held.
 func (f *InFlight) Current() uint64 { return f.used.Load() }
 
 // Limit returns the limit, 0 for none.
-func (f *InFlight) Limit() uint64 { return f.limit }
+func (f *InFlight) Limit() uint64 {
+	if full := f.full.Load(); full != nil {
+		return full.Limit
+	}
+	return 0
+}
 
 // Load returns Current; it never fails and does not depend on the instant.
 func (f *InFlight) Load(time.Time) (uint64, error) { return f.used.Load(), nil }
@@ -108,9 +146,12 @@ func (l *Lease) Release() bool {
 	if !l.claim() {
 		return false
 	}
-	l.of.used.Add(^uint64(0))
+	l.of.Give()
 	return true
 }
+
+// Held reports whether the slot is held: it was acquired and no Release has ended it.
+func (l *Lease) Held() bool { return l.of != nil && l.ended.Load() == 0 }
 
 // claim reports whether the caller is the one who ends the lease.
 func (l *Lease) claim() bool { return l.of != nil && l.ended.CompareAndSwap(0, 1) }

@@ -383,3 +383,49 @@ func TestStatefulTypes_AreNotCopiedUnnoticed(t *testing.T) {
 		t.Error("the check takes any type for one that must not be copied")
 	}
 }
+
+// Claim: A limit that is lowered takes no lease away, and grants no other until there is room under it.
+//
+// Cases: B96.
+func TestInFlight_LimitChangesInPlace(t *testing.T) {
+	f := poise.NewInFlight(0)
+	for range 3 {
+		if err := f.Take(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.SetLimit(2)
+	if f.Limit() != 2 || f.Current() != 3 || f.Room() {
+		t.Errorf("the limit is %d of %d held", f.Limit(), f.Current())
+	}
+	for range 2 {
+		var full *poise.CapacityError
+		if err := f.Take(); !errors.As(err, &full) || full.Limit != 2 {
+			t.Errorf("with %d held of 2: %v", f.Current(), err)
+		}
+		f.Give()
+	}
+	if err := f.Take(); err != nil || f.Room() {
+		t.Errorf("with one held of 2: %v", err)
+	}
+	f.Give()
+	f.SetLimit(0)
+	if f.Limit() != 0 || !f.Room() {
+		t.Error("a limit that was taken back stands")
+	}
+}
+
+func TestLease_SaysWhetherItIsHeld(t *testing.T) {
+	var none poise.Lease
+	lease, err := poise.NewInFlight(1).Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if none.Held() || !lease.Held() {
+		t.Errorf("the zero Lease is held: %t; an acquired one: %t", none.Held(), lease.Held())
+	}
+	lease.Release()
+	if lease.Held() {
+		t.Error("a released Lease is held")
+	}
+}

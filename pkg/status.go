@@ -48,8 +48,8 @@ const (
 	ExcludedCircuitOpen
 	// ExcludedOutlier: outlier detection ejected it.
 	ExcludedOutlier
-	// ExcludedSetAside: it failed several times in a row and waits out a backoff.
-	ExcludedSetAside
+	// ExcludedEjected: passive health ejected it, by how its calls ended.
+	ExcludedEjected
 	// ExcludedNotReady: it has no usable connection yet.
 	ExcludedNotReady
 	// ExcludedByUser: the user's own code left it out.
@@ -61,7 +61,7 @@ const (
 
 var reasonNames = [reasons]string{
 	"eligible", "draining", "unavailable", "unhealthy", "circuit open",
-	"outlier", "set aside", "not ready", "left out by user", "out of scope",
+	"outlier", "ejected", "not ready", "left out by user", "out of scope",
 }
 
 // String returns the reason in lower case.

@@ -52,7 +52,7 @@ func TestEnumerations_NameWhatTheyMean(t *testing.T) {
 		{poise.ExcludedUnhealthy, "unhealthy"},
 		{poise.ExcludedCircuitOpen, "circuit open"},
 		{poise.ExcludedOutlier, "outlier"},
-		{poise.ExcludedSetAside, "set aside"},
+		{poise.ExcludedEjected, "ejected"},
 		{poise.ExcludedNotReady, "not ready"},
 		{poise.ExcludedByUser, "left out by user"},
 		{poise.ExcludedOutOfScope, "out of scope"},

@@ -47,7 +47,11 @@ type Record struct {
 	NotBuilt  []string  `json:"not_built"` // layers that verify does not have yet
 	Models    []Model   `json:"models,omitempty"`
 	Specs     []Spec    `json:"specs,omitempty"`
-	Timing    Timing    `json:"timing"`
+	// Simulations are the scenarios of the simulator, a file of them each.
+	Simulations []Simulation `json:"simulations,omitempty"`
+	// Evidence says of each type which kinds of evidence quote its promises.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	Timing   Timing     `json:"timing"`
 }
 
 // Toolchain is what compiled and judged the code.
@@ -92,6 +96,14 @@ type Model struct {
 	Outcomes   int     `json:"outcomes"`
 }
 
+// Evidence is one type with its Contract sentences, and the files that quote one of
+// them above a check, by kind of evidence.
+type Evidence struct {
+	Type     string              `json:"type"`
+	Promises int                 `json:"promises"`
+	Kinds    map[string][]string `json:"kinds"`
+}
+
 // Spec is one TLA+ specification: the states that TLC searched, and the smaller
 // graph of which so many edges were walked on the shipped code.
 type Spec struct {
@@ -128,6 +140,25 @@ type DrawnEdge struct {
 	To      int      `json:"to"`
 	Actions []string `json:"actions"`
 	Edges   int      `json:"edges"` // that it stands for
+}
+
+// Simulation is one file of scenarios of the simulator.
+type Simulation struct {
+	Name  string `json:"name"`
+	Title string `json:"title"`
+	Cases int    `json:"cases"`
+	Held  int    `json:"held"` // bounds that held, of all of them
+	Of    int    `json:"of"`
+	// Lines are drawn of the case that Case names.
+	Case  string           `json:"case"`
+	Lines []SimulationLine `json:"lines"`
+}
+
+// SimulationLine is the part of calls that failed, in steps of half a second, with
+// one policy or baseline.
+type SimulationLine struct {
+	Name   string    `json:"name"`
+	Values []float64 `json:"values"`
 }
 
 // Timing holds whatever varies between two runs of one commit.

@@ -13,7 +13,7 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/discovery/target"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // source is where the user's own backends are found. The zero source is none: then
@@ -47,7 +47,7 @@ func parseSource(text string) (source, error) {
 	case "dns":
 		name, port, err := net.SplitHostPort(rest)
 		if err != nil || !isAddress(rest) {
-			return source{}, &poise.FieldError{Field: part, Value: rest, Err: dispatch.ErrBadAddress}
+			return source{}, &poise.FieldError{Field: part, Value: rest, Err: poisehttp.ErrBadAddress}
 		}
 		number, _ := strconv.ParseUint(port, 10, 16) // isAddress has seen it
 		return source{kind: kind, name: name, port: uint16(number)}, nil
@@ -62,7 +62,7 @@ func staticSource(part, list string) (source, error) {
 	for i, address := range s.addresses {
 		field := fmt.Sprintf("%s[%d]", part, i)
 		if !isAddress(address) {
-			return source{}, &poise.FieldError{Field: field, Value: address, Err: dispatch.ErrBadAddress}
+			return source{}, &poise.FieldError{Field: field, Value: address, Err: poisehttp.ErrBadAddress}
 		}
 		if slices.Contains(s.addresses[:i], address) {
 			return source{}, &poise.FieldError{Field: field, Value: address, Err: poise.ErrDuplicateIdentity}
@@ -72,7 +72,7 @@ func staticSource(part, list string) (source, error) {
 }
 
 func isAddress(text string) bool {
-	_, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: text})
+	_, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: text})
 	return err == nil
 }
 

@@ -68,7 +68,7 @@ func TestRun_FollowsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := newTrial(s, nil)
+	run, err := newCheck(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,16 +87,16 @@ func TestRun_FollowsAFile(t *testing.T) {
 		case 100:
 			write(t, file, b+"\nnonsense\n")
 			await(status(true))
-			await(func() bool { return len(run.roster.names) == 2 }) // nobody has moved
+			await(func() bool { return len(run.memberList.names) == 2 }) // nobody has moved
 		case 200:
 			write(t, file, b+"\n"+c+"\n")
 			await(status(false))
-			await(func() bool { return !member(run.balancer, a) && member(run.balancer, c) })
+			await(func() bool { return !member(run.transport, a) && member(run.transport, c) })
 			run.tally.mu.Lock()
 			afterwards = len(run.tally.of(a).attempts)
 			run.tally.mu.Unlock()
 		}
-		return run.balancer.RoundTrip(r)
+		return run.transport.RoundTrip(r)
 	})
 	r, err := run.perform(t.Context(), quiet())
 	if err != nil {
@@ -133,7 +133,7 @@ func TestRun_FollowsAName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := newTrial(s, resolver)
+	run, err := newCheck(s, resolver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestDemo_ASourceThatFailsAtOnceIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	planted := errors.New("no such host")
-	if _, err := newTrial(s, &names{err: planted}); !errors.Is(err, planted) {
+	if _, err := newCheck(s, &names{err: planted}); !errors.Is(err, planted) {
 		t.Error(err)
 	}
 }

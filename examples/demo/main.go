@@ -12,7 +12,7 @@
 // It exits with 0 when every promise held, 1 when one was broken, the run could not
 // be made or none of your own backends answered anything, 2 when the command line is wrong, and 130 when it was interrupted.
 //
-// Read stage.go for how the library is set up, discover.go for how backends are
+// Read fleet.go for how the library is set up, discover.go for how backends are
 // found, traffic.go for how it is used, and promises.go for what is checked.
 package main
 

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // evidence is what the promises are judged by: what began at the servers, how the
@@ -21,8 +20,8 @@ type evidence struct {
 	drainages []*drainage
 	attempts  map[string][]attempt // by the library's events
 
-	sightings []sighting // of backends that were set aside
-	courses   []course   // of illnesses whose servers recovered
+	sightings []sighting     // of backends that were ejected
+	histories []faultHistory // of serverFaults whose servers recovered
 
 	endpoints  int
 	held       map[string]uint64 // slots that are held after all has ended
@@ -60,8 +59,8 @@ func judge(e evidence) []promise {
 		everyRequestEnds(e),
 		nothingIsSentTwice(e),
 		drainedGetsNothingNew(e),
-		setAsideGetsNothingNew(e),
-		illIsLeftOut(e),
+		ejectedGetsOnlyTrials(e),
+		faultyIsLeftOut(e),
 		everySlotComesBack(e),
 		everyEndpointIsClosed(e),
 		noGoroutineStays(e),
@@ -138,29 +137,20 @@ func drainedGetsNothingNew(e evidence) promise {
 		fmt.Sprintf("%s of them, %s began after", count(len(e.drainages)), count(after)), faults)
 }
 
-// setAsideGetsNothingNew looks at every two attempts between which a backend was
-// seen set aside.
-func setAsideGetsNothingNew(e evidence) promise {
-	attempts := map[string][]attempt{}
-	for name, list := range e.attempts {
-		attempts[name] = slices.SortedFunc(slices.Values(list), func(a, b attempt) int { return a.began.Compare(b.began) })
-	}
+// ejectedGetsOnlyTrials looks at what began at a backend while it was ejected: trials,
+// and requests for which nobody else was left, and no others.
+func ejectedGetsOnlyTrials(e evidence) promise {
 	var faults []string
 	known := map[uint64]bool{}
 	for _, s := range e.sightings {
-		list := attempts[s.backend]
-		next, _ := slices.BinarySearchFunc(list, s.from, func(a attempt, t time.Time) int { return a.began.Compare(t) })
-		if next == 0 || next == len(list) || !list[next].began.After(s.to) {
-			continue // nothing came after it, or nobody knows what was first
-		}
-		after := list[next].began.Sub(list[next-1].began)
-		if number := list[next].number; after < apart && !known[number] {
-			known[number] = true
-			faults = append(faults, fmt.Sprintf("request %d went to %s %s ms after another, and %s was set aside in between",
-				number, s.backend, figure(milliseconds(after)), s.backend))
+		for _, a := range e.attempts[s.backend] {
+			if a.ordinary && a.began.After(s.from) && a.began.Before(s.to) && !known[a.number] {
+				known[a.number] = true
+				faults = append(faults, fmt.Sprintf("request %d went to %s, which was ejected", a.number, s.backend))
+			}
 		}
 	}
-	return verdict("a backend that was set aside got no new request", len(e.sightings) > 0,
+	return verdict("a backend that was ejected got trials only", len(e.sightings) > 0,
 		"seen so "+counted(len(e.sightings), "time"), faults)
 }
 

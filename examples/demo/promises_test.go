@@ -26,27 +26,29 @@ func soundEvidence() evidence {
 			{backend: "c", lastBefore: 5, quiet: 0},
 			{backend: "b", lastBefore: 3, quiet: 2, unheard: map[uint64]bool{2: true, 0: true}},
 		},
-		attempts: map[string][]attempt{"a": {{2, at(10)}, {4, at(110)}}, "b": {{6, at(251)}, {1, at(0)}, {3, at(126)}, {2, at(125)}}},
+		attempts: map[string][]attempt{
+			"a": {{2, at(10), true}, {4, at(110), true}},
+			"b": {{6, at(251), true}, {1, at(0), true}, {3, at(126), true}, {2, at(125), false}},
+		},
 		sightings: []sighting{
-			{"b", at(-10), at(-9)},  // before all attempts
-			{"b", at(20), at(21)},   // long enough before the next
-			{"b", at(124), at(126)}, // attempts during the look
-			{"b", at(200), at(201)},
+			{"b", at(-10), at(0)},   // an attempt at the end
+			{"b", at(20), at(120)},  // none of it
+			{"b", at(124), at(126)}, // a trial
 			{"b", at(300), at(301)}, // after all attempts
 		},
 		endpoints: 2,
-		courses: []course{
+		histories: []faultHistory{
 			soundCourse(),
-			{illness: illnesses[1], ill: time.Second},                                                              // too short to tell
-			{illness: illnesses[1], ill: time.Minute, well: time.Minute, requests: 59},                             // too few requests to tell
-			{illness: illnesses[2], ill: time.Minute, well: time.Minute, leftOut: true, back: true, after: plenty}, // no key led there
+			{serverFault: serverFaults[1], ill: time.Second},                                                              // too short to tell
+			{serverFault: serverFaults[1], ill: time.Minute, well: time.Minute, requests: 59},                             // too few requests to tell
+			{serverFault: serverFaults[2], ill: time.Minute, well: time.Minute, leftOut: true, back: true, after: plenty}, // no key led there
 		},
 	}
 }
 
-func soundCourse() course {
-	return course{
-		illness: illnesses[0], requests: 5, after: plenty, ill: illFor, well: wellFor,
+func soundCourse() faultHistory {
+	return faultHistory{
+		serverFault: serverFaults[0], requests: 5, after: plenty, ill: faultyFor, well: soundFor,
 		leftOut: true, back: true, served: true,
 	}
 }
@@ -69,13 +71,13 @@ func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
 		plant                func(*evidence)
 	}{
 		{"who is ill and not left out", "fell ill", "failing was ill and never left out",
-			func(e *evidence) { e.courses[0].leftOut = false }},
-		{"who is left out for another reason", "fell ill", "failing was left out as draining, not as set aside",
-			func(e *evidence) { e.courses[0].leftOut, e.courses[0].otherwise = false, poise.ExcludedDraining }},
-		{"who recovers and does not come back", "fell ill", "failing recovered and is circuit open still",
-			func(e *evidence) { e.courses[0].back, e.courses[0].last = false, poise.ExcludedCircuitOpen }},
+			func(e *evidence) { e.histories[0].leftOut = false }},
+		{"who is left out for another reason", "fell ill", "failing was left out as draining, not as ejected",
+			func(e *evidence) { e.histories[0].leftOut, e.histories[0].otherwise = false, poise.ExcludedDraining }},
+		{"who recovers and does not come back", "fell ill", "failing recovered and is unhealthy still",
+			func(e *evidence) { e.histories[0].back, e.histories[0].last = false, poise.ExcludedUnhealthy }},
 		{"who comes back and gets nothing", "fell ill", "failing recovered and got no request",
-			func(e *evidence) { e.courses[0].served = false }},
+			func(e *evidence) { e.histories[0].served = false }},
 		{"a request that ends in some other error", "every request ended",
 			"request 6: EOF", func(e *evidence) {
 				e.endings[typedError]--
@@ -98,10 +100,9 @@ func TestJudge_EveryFaultBreaksItsPromiseAndNoOther(t *testing.T) {
 			"request 4 began at b, which was draining since request 3", func(e *evidence) { e.arrivals["b"] = append(e.arrivals["b"], arrival{4, "GET"}) }},
 		{"an old request that comes late to the drained backend", "a drained backend",
 			"request 1 began at b, which was draining and held nothing any more", func(e *evidence) { e.arrivals["b"] = append(e.arrivals["b"], arrival{1, "GET"}) }},
-		{"a new request at a backend that is set aside", "set aside",
-			"request 5 went to b 30 ms after another, and b was set aside in between", func(e *evidence) {
-				e.attempts["b"] = append(e.attempts["b"], attempt{5, at(30)})
-				e.sightings = append(e.sightings, sighting{"b", at(25), at(26)})
+		{"a request at a backend that is ejected", "ejected",
+			"request 5 went to b, which was ejected", func(e *evidence) {
+				e.attempts["b"] = append(e.attempts["b"], attempt{5, at(30), true})
 			}},
 		{"a request at the backend that has left", "a drained backend",
 			"request 5 began at c, which was draining and held nothing any more", func(e *evidence) { e.arrivals["c"] = []arrival{{5, "GET"}} }},

@@ -35,7 +35,7 @@ type arrival struct {
 type server struct {
 	address string
 	behave  http.HandlerFunc
-	sick    *sick // nil: it is never ill
+	faulty  *faulty // nil: it is never ill
 
 	mu sync.Mutex
 	// Guarded by mu.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 func TestParse_WithoutFlagsIsTheWholeDemo(t *testing.T) {
@@ -70,25 +70,25 @@ func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
 		{"-duration -1s", "-duration", "-1s", errOutOfRange},
 		{"-path health", "-path", "health", errBadPath},
 		{"-path /%zz", "-path", "/%zz", errBadPath},
-		{"-backends localhost", "-backends[0]", "localhost", dispatch.ErrBadAddress},
-		{"-backends=", "-backends[0]", "", dispatch.ErrBadAddress},
-		{"-backends me@a:1", "-backends[0]", "me@a:1", dispatch.ErrBadAddress},
-		{"-backends a:1,:80", "-backends[1]", ":80", dispatch.ErrBadAddress},
-		{"-backends a:1,", "-backends[1]", "", dispatch.ErrBadAddress},
-		{"-backends a:http", "-backends[0]", "a:http", dispatch.ErrBadAddress},
-		{"-backends a:0", "-backends[0]", "a:0", dispatch.ErrBadAddress},
-		{"-backends a:65536", "-backends[0]", "a:65536", dispatch.ErrBadAddress},
+		{"-backends localhost", "-backends[0]", "localhost", poisehttp.ErrBadAddress},
+		{"-backends=", "-backends[0]", "", poisehttp.ErrBadAddress},
+		{"-backends me@a:1", "-backends[0]", "me@a:1", poisehttp.ErrBadAddress},
+		{"-backends a:1,:80", "-backends[1]", ":80", poisehttp.ErrBadAddress},
+		{"-backends a:1,", "-backends[1]", "", poisehttp.ErrBadAddress},
+		{"-backends a:http", "-backends[0]", "a:http", poisehttp.ErrBadAddress},
+		{"-backends a:0", "-backends[0]", "a:0", poisehttp.ErrBadAddress},
+		{"-backends a:65536", "-backends[0]", "a:65536", poisehttp.ErrBadAddress},
 		{"-backends a:1,b:1,a:1", "-backends[2]", "a:1", poise.ErrDuplicateIdentity},
-		{"-discover static:a:1,b", "-discover static[1]", "b", dispatch.ErrBadAddress},
-		{"-discover static:", "-discover static[0]", "", dispatch.ErrBadAddress},
-		{"-discover static", "-discover static[0]", "", dispatch.ErrBadAddress},
+		{"-discover static:a:1,b", "-discover static[1]", "b", poisehttp.ErrBadAddress},
+		{"-discover static:", "-discover static[0]", "", poisehttp.ErrBadAddress},
+		{"-discover static", "-discover static[0]", "", poisehttp.ErrBadAddress},
 		{"-discover static:a:1,a:1", "-discover static[1]", "a:1", poise.ErrDuplicateIdentity},
 		{"-discover file:", "-discover file", "", errNoPath},
-		{"-discover dns:", "-discover dns", "", dispatch.ErrBadAddress},
-		{"-discover dns:a.example", "-discover dns", "a.example", dispatch.ErrBadAddress},
-		{"-discover dns::80", "-discover dns", ":80", dispatch.ErrBadAddress},
-		{"-discover dns:a.example:0", "-discover dns", "a.example:0", dispatch.ErrBadAddress},
-		{"-discover dns:a.example:http", "-discover dns", "a.example:http", dispatch.ErrBadAddress},
+		{"-discover dns:", "-discover dns", "", poisehttp.ErrBadAddress},
+		{"-discover dns:a.example", "-discover dns", "a.example", poisehttp.ErrBadAddress},
+		{"-discover dns::80", "-discover dns", ":80", poisehttp.ErrBadAddress},
+		{"-discover dns:a.example:0", "-discover dns", "a.example:0", poisehttp.ErrBadAddress},
+		{"-discover dns:a.example:http", "-discover dns", "a.example:http", poisehttp.ErrBadAddress},
 		{"-discover=", "-discover", "", errUnknownSource},
 		{"-discover consul:a:1", "-discover", "consul:a:1", errUnknownSource},
 		{"-discover a:1", "-discover", "a:1", errUnknownSource},

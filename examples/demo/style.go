@@ -48,7 +48,7 @@ func (s style) bar(part float64, width int) string {
 // table draws the backends, one line each, as wide as the style allows; at most so
 // many of them.
 func (s style) table(p picture, atMost int) string {
-	names, roles, states := len("backend"), 0, len("set aside")
+	names, roles, states := len("backend"), 0, len("unhealthy")
 	largest := 0.0
 	for _, r := range p.rows {
 		names = max(names, min(utf8.RuneCountInString(r.Name), 24))

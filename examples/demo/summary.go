@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // report is what a run comes to. Its JSON is what -json writes.
@@ -33,7 +33,7 @@ type report struct {
 }
 
 // report sums the run up.
-func (t *trial) report(states []dispatch.EndpointState, e evidence, took time.Duration, interrupted bool) report {
+func (t *check) report(states []poisehttp.EndpointState, e evidence, took time.Duration, interrupted bool) report {
 	p := t.picture(states, math.MaxInt)
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
@@ -62,11 +62,15 @@ func (t *trial) report(states []dispatch.EndpointState, e evidence, took time.Du
 func (x *exhibit) text() string {
 	e := x.event
 	came := fmt.Sprintf("status %d", e.Status)
-	if e.Err != nil {
-		came = innermost(e.Err).Error()
+	result := e.Result
+	if e.Late.Err != nil {
+		result = e.Late
+	}
+	if result.Err != nil {
+		came = innermost(result.Err).Error()
 	}
 	return fmt.Sprintf("%s: %s %d, attempt %d\n%s\n  then %s after %s ms: %s", x.title, e.Request.Method, x.number,
-		e.Attempt, x.decision, came, figure(milliseconds(e.Total)), e.Outcome)
+		e.Attempt, x.decision, came, figure(milliseconds(e.Total)), result.Outcome)
 }
 
 func (r report) broken() []promise {

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/observe"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -38,8 +39,9 @@ type backendTally struct {
 
 // attempt is one request sent to one backend.
 type attempt struct {
-	number uint64
-	began  time.Time
+	number   uint64
+	began    time.Time
+	ordinary bool // neither a trial nor for want of anybody else
 }
 
 func newTally() *tally {
@@ -57,24 +59,23 @@ func (t *tally) of(backend string) *backendTally {
 }
 
 // observe takes one event of the library: the end of an attempt.
-func (t *tally) observe(e dispatch.Event) {
-	began := time.Now().Add(-e.Total) // first of all: an event bears no instant
+func (t *tally) observe(e poisehttp.Event) {
 	number := numberOf(e.Request.Header)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	b := t.of(e.Endpoint)
-	b.attempts = append(b.attempts, attempt{number, began})
+	b.attempts = append(b.attempts, attempt{number, e.Began, e.Choice == observe.Picked || e.Choice == observe.Room})
 	t.attempts++
 	if e.Attempt > 1 {
 		t.retries++
 	}
-	if e.Outcome.IsFailure() {
+	if e.Result.Outcome.IsFailure() || e.Late.Outcome.IsFailure() {
 		b.errors++
 	}
 	if e.Status == 0 {
 		b.unheard[number] = true
 	}
-	if e.Outcome != poise.Cancelled {
+	if e.Result.Outcome != poise.Cancelled {
 		b.latencies = append(b.latencies, e.Total)
 	}
 	t.exhibit(number, e)
@@ -112,19 +113,19 @@ func innermost(err error) error {
 type exhibit struct {
 	title    string
 	number   uint64
-	event    dispatch.Event
+	event    poisehttp.Event
 	decision *poise.Decision
 }
 
 // exhibits are the kinds of decisions to show one of each.
 var exhibits = [...]struct {
 	title string
-	fits  func(dispatch.Event) bool
+	fits  func(poisehttp.Event) bool
 }{
-	{"a retry", func(e dispatch.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
-	{"a first attempt", func(e dispatch.Event) bool { return e.Attempt == 1 && e.Decision.Rule != policy.RuleTieOfTwo }},
-	{"backends set aside and draining", func(e dispatch.Event) bool {
-		return leftOut(e.Decision.View, poise.ExcludedSetAside) && leftOut(e.Decision.View, poise.ExcludedDraining)
+	{"a retry", func(e poisehttp.Event) bool { return e.Attempt > 1 && e.Decision.Tried > 0 }},
+	{"a first attempt", func(e poisehttp.Event) bool { return e.Attempt == 1 && e.Decision.Rule != policy.RuleTieOfTwo }},
+	{"backends ejected and draining", func(e poisehttp.Event) bool {
+		return leftOut(e.Decision.View, poise.ExcludedEjected) && leftOut(e.Decision.View, poise.ExcludedDraining)
 	}},
 }
 
@@ -138,7 +139,7 @@ func leftOut(v *poise.View, why poise.Reason) bool {
 }
 
 // exhibit keeps the first attempt of each kind. Requires mu.
-func (t *tally) exhibit(number uint64, e dispatch.Event) {
+func (t *tally) exhibit(number uint64, e poisehttp.Event) {
 	if e.Decision == nil {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // userHeader names the user that a request is for: the key of keyed policies.
@@ -94,7 +94,7 @@ type ending int
 const (
 	answered    ending = iota // with a response, whatever its status
 	tornOff                   // with a response whose body broke off
-	typedError                // with a *dispatch.CallError
+	typedError                // with a *poisehttp.CallError
 	otherEnding               // with anything else, which the library promises not to do
 	endings
 )
@@ -106,7 +106,7 @@ func (t *traffic) exchange(ctx context.Context, number uint64) (ending, error) {
 	}
 	response, err := t.client.Do(request)
 	if err != nil {
-		if _, typed := errors.AsType[*dispatch.CallError](err); typed {
+		if _, typed := errors.AsType[*poisehttp.CallError](err); typed {
 			return typedError, err
 		}
 		return otherEnding, err

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 // picture is a run at one moment, in figures.
@@ -37,7 +37,7 @@ type row struct {
 }
 
 // picture puts the figures together; latencies are the last ones of each backend.
-func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture {
+func (t *check) picture(states []poisehttp.EndpointState, latencies int) picture {
 	t.tally.mu.Lock()
 	defer t.tally.mu.Unlock()
 	p := picture{
@@ -46,11 +46,11 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 		begun: t.traffic.begun.Load(), requests: t.settings.requests,
 		endings: t.tally.endings, retries: t.tally.retries, notes: t.notes,
 	}
-	present := make(map[string]dispatch.EndpointState, len(states))
+	present := make(map[string]poisehttp.EndpointState, len(states))
 	for _, s := range states {
 		present[s.ID] = s
 	}
-	for _, name := range t.roster.names {
+	for _, name := range t.memberList.names {
 		counted := t.tally.of(name)
 		r := row{
 			Name: name, Role: t.role(name), State: left,
@@ -70,7 +70,7 @@ func (t *trial) picture(states []dispatch.EndpointState, latencies int) picture 
 }
 
 // role returns what a backend does; nothing is known of the user's own.
-func (t *trial) role(name string) string {
+func (t *check) role(name string) string {
 	for _, b := range t.backends {
 		if b.name == name {
 			return b.role

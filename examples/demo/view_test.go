@@ -25,17 +25,17 @@ func somePicture() picture {
 			{"slow", "60 ms", "ready", 132, 0.052, 0, 63.2, 259, 12},
 			{"torn", "4 ms, resets", "ready", 453, 0.178, 37, 4.8, 9.94, 1},
 			{"drained", "4 ms, drained", "draining", 295, 0.116, 0, 4.9, 9.96, 0},
-			{"hanging", "never answers", "set aside", 23, 0.009, 1023, 501, 10528, 104},
+			{"hanging", "never answers", "ejected", 23, 0.009, 1023, 501, 10528, 104},
 			{"new", "", "unavailable", 0, 0, 0, 0, 0, 0},
 			{"leaving", "4 ms, leaves", "left", 201, 0.079, 0, 4.8, 9.9, 0},
 		},
 		notes: []note{
 			{100 * time.Millisecond, "the first note is long gone"},
-			{2800 * time.Millisecond, "hanging is set aside: its last calls failed"},
+			{2800 * time.Millisecond, "hanging is ejected: its last calls failed"},
 			{3 * time.Second, "drained is draining: its calls may end, it gets no new ones"},
 			{3900 * time.Millisecond, "hanging is back"},
 			{4 * time.Second, "killed is killed: its listener and its connections close"},
-			{4100 * time.Millisecond, "killed is set aside: its last calls failed"},
+			{4100 * time.Millisecond, "killed is ejected: its last calls failed"},
 		},
 	}
 }

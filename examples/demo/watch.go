@@ -1,64 +1,50 @@
 package main
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
-// watch remembers when a backend was seen set aside.
-//
-// That is enough to tell whether it got a new request meanwhile. It was set aside
-// after the last attempt that came before such a sighting, and stays so for half
-// of the first backoff at least. So for that long after that attempt no other
-// can begin.
+// watch remembers when a backend was seen ejected.
 type watch struct {
-	aside     map[string]bool
+	seen      map[string]glimpse
 	sightings []sighting
 }
 
-// sighting is a look, from one instant to another, that saw a backend set aside.
+// glimpse is the last look at a backend: since when it was ejected, zero if it was
+// not, and when the look ended.
+type glimpse struct{ since, at time.Time }
+
+// sighting is a time in which a backend was ejected all along: two looks, from the end
+// of one to the beginning of the next, saw the same ejection.
 type sighting struct {
 	backend  string
 	from, to time.Time
 }
 
-// apart is how far apart two attempts have to begin between which a backend was seen
-// set aside: half of the first backoff, and half of that is spared for whoever is
-// late.
-const apart = backoff / 4
-
-// left takes note that a member had left at a look. With it may go the right of
-// others to be set aside, of whom too many are then: those come back before their
-// time, so what was seen a moment before shows nothing. And it may join again, with
-// a new life.
-func (w *watch) left(backend string, at time.Time) {
-	delete(w.aside, backend)
-	w.sightings = slices.DeleteFunc(w.sightings, func(s sighting) bool { return at.Sub(s.to) < apart+glance })
-}
+// left takes note that a member had left at a look. It may join again, with a new life.
+func (w *watch) left(backend string) { delete(w.seen, backend) }
 
 // change is what a look found different from the look before.
 type change int
 
 const (
 	unchanged change = iota
-	gone             // set aside
+	gone             // ejected
 	back
 )
 
-// look takes what one look saw of a backend.
-func (w *watch) look(backend string, aside bool, from, to time.Time) change {
-	if w.aside == nil {
-		w.aside = map[string]bool{}
+// look takes what one look, from one instant to another, saw of a backend.
+func (w *watch) look(backend string, since, from, to time.Time) change {
+	if w.seen == nil {
+		w.seen = map[string]glimpse{}
 	}
-	before := w.aside[backend]
-	w.aside[backend] = aside
-	if aside {
-		w.sightings = append(w.sightings, sighting{backend, from, to})
+	before := w.seen[backend]
+	w.seen[backend] = glimpse{since, to}
+	if !since.IsZero() && since.Equal(before.since) {
+		w.sightings = append(w.sightings, sighting{backend, before.at, from})
 	}
 	switch {
-	case aside && !before:
+	case !since.IsZero() && before.since.IsZero():
 		return gone
-	case before && !aside:
+	case !before.since.IsZero() && since.IsZero():
 		return back
 	}
 	return unchanged

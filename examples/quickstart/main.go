@@ -1,18 +1,19 @@
-// Command quickstart is the code of the README. With a URL and addresses it sends
-// one request through a balancer over them; without, it makes one decision and
-// says why:
+// Command quickstart is the code of the README. With a target and a URL it sends one
+// request through a client of the target; without, it makes one decision and says
+// why:
 //
 //	go run ./examples/quickstart
-//	go run ./examples/quickstart http://service.example.com/ 127.0.0.1:8080 127.0.0.1:8081
+//	go run ./examples/quickstart dns:orders.internal:8080 http://orders.internal:8080/
+//	go run ./examples/quickstart static:127.0.0.1:8080,127.0.0.1:8081 http://127.0.0.1/
 package main
 
 import (
+	"context"
 	"fmt"
-	"net/http"
 	"os"
+	"time"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
-	"github.com/copyleftdev/poise-go/pkg/policy"
+	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
 func main() {
@@ -20,10 +21,12 @@ func main() {
 	switch {
 	case len(os.Args) == 1:
 		err = pick(os.Stdout)
-	case len(os.Args) > 2:
-		err = get(os.Args[1], os.Args[2:])
+	case len(os.Args) == 3:
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		err = get(ctx, os.Args[1], os.Args[2])
 	default:
-		fmt.Fprintln(os.Stderr, "usage: quickstart [URL host:port...]")
+		fmt.Fprintln(os.Stderr, "usage: quickstart [target URL]")
 		os.Exit(2)
 	}
 	if err != nil {
@@ -32,21 +35,15 @@ func main() {
 	}
 }
 
-func get(url string, addresses []string) error {
-	var members []dispatch.Member
-	for _, address := range addresses {
-		endpoint, err := dispatch.NewHTTPEndpoint(dispatch.HTTPEndpointConfig{Address: address})
-		if err != nil {
-			return err
-		}
-		members = append(members, dispatch.Member{ID: address, Endpoint: endpoint})
-	}
-	balancer, err := dispatch.New(dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Members: members})
+func get(ctx context.Context, target, url string) error {
+	client, err := poisehttp.NewClient(target, poisehttp.WithProbe("/healthz"))
 	if err != nil {
 		return err
 	}
-	defer balancer.Close()
-	client := &http.Client{Transport: balancer}
+	defer client.Close()
+	if err := client.WaitReady(ctx); err != nil {
+		return err
+	}
 	resp, err := client.Get(url)
 	if err != nil {
 		return err

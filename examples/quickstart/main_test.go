@@ -1,24 +1,49 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 )
 
-func TestGet_ReachesABackendUnderTheNameOfTheService(t *testing.T) {
-	hosts := make(chan string, 1)
-	backend := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { hosts <- r.Host }))
+func TestGet_FindsABackendByDNSAndProbesIt(t *testing.T) {
+	asked := make(chan string, 100)
+	backend := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Host + r.URL.Path }))
 	defer backend.Close()
-	if err := get("http://service.example.com/", []string{backend.Listener.Addr().String()}); err != nil {
+	_, port, err := net.SplitHostPort(backend.Listener.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if host := <-hosts; host != "service.example.com" {
-		t.Errorf("the backend saw host %q", host)
+	if err := get(t.Context(), "dns:localhost:"+port, "http://localhost/orders"); err != nil {
+		t.Fatal(err)
+	}
+	close(asked)
+	seen := map[string]bool{}
+	for what := range asked {
+		seen[what] = true
+	}
+	if !seen["localhost/orders"] || !seen["localhost:"+port+"/healthz"] {
+		t.Errorf("the backend was asked for %v", seen)
+	}
+}
+
+func TestGet_RefusesAnAddressWithoutAPort(t *testing.T) {
+	if err := get(t.Context(), "static:127.0.0.1", "http://127.0.0.1/"); !errors.Is(err, target.ErrBadPort) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestGet_WaitsNoLongerThanItMay(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := get(ctx, "dns:localhost:1", "http://localhost/"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -31,12 +56,5 @@ func TestPick_SaysWhy(t *testing.T) {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("%q is not in:\n%s", part, out.String())
 		}
-	}
-}
-
-func TestGet_RefusesAnAddressWithoutAPort(t *testing.T) {
-	err := get("http://service.example.com/", []string{"127.0.0.1"})
-	if !errors.Is(err, dispatch.ErrBadAddress) {
-		t.Errorf("got %v", err)
 	}
 }

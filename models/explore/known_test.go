@@ -200,6 +200,17 @@ var knownBad = []struct {
 		m.Spec = register
 		return m
 	}()},
+	{"final", func() Model[*known] {
+		m := knownModel("calls that end with one lock and begin with another",
+			func(s *known, h *T) {
+				h.Call("write", 1, func() any { s.mu.Lock(); s.n.Store(1); s.mu.Unlock(); return nil })
+			},
+			func(s *known, h *T) {
+				h.Call("read", nil, func() any { s.rw.RLock(); defer s.rw.RUnlock(); s.saw[1] = s.n.Load(); return int(s.saw[1]) })
+			}).finally("the read came first", func(s *known) bool { return s.saw[1] == 1 })
+		m.Spec = register
+		return m
+	}()},
 	{"deadlock", knownModel("locks in two orders",
 		lockBoth(func(s *known) { s.mu.Lock() }, func(s *known) { s.rw.Lock() }),
 		lockBoth(func(s *known) { s.rw.Lock() }, func(s *known) { s.mu.Lock() }))},

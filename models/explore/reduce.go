@@ -119,7 +119,7 @@ func (e *engine) turn(i int, s *step) {
 		if m.choices > 0 || m.task == s.task || covered.covers(&m.step) || !dependent(&m.step, s) {
 			continue
 		}
-		if !m.op.Frees(s.op) {
+		if !frees(&m.step, s) {
 			found = append(found, j)
 			if together(&m.step, s) {
 				covered.join(&m.clock)
@@ -131,6 +131,14 @@ func (e *engine) turn(i int, s *step) {
 	for _, j := range found {
 		e.mark(j, i, s)
 	}
+}
+
+// frees reports whether the later step could have waited for the earlier one. Steps of
+// different objects never do, although a call and a return may make them depend on each
+// other.
+func frees(earlier, later *step) bool {
+	return earlier.op.Frees(later.op) &&
+		(earlier.obj == later.obj || earlier.also == later.obj || later.also != nil && later.also == earlier.obj)
 }
 
 // together reports whether the later step was surely possible, but for steps

@@ -16,13 +16,10 @@ import (
 
 // driver is a replay.Stepper over the hooked types. Each call runs on a coroutine
 // that stops before every operation; nothing runs but the call that was told to.
-// With places, a step is what leads from one place to the next.
 type driver struct {
 	tasks   map[string]*task
 	current *task
-	places  []place
-	spawned string // the name of the next goroutine that the code starts; "" allows none
-	outcome int    // of an operation that may have several
+	outcome int // of an operation that may have several
 }
 
 type task struct {
@@ -33,19 +30,16 @@ type task struct {
 	op     poise.SyncOp // the pending one
 	gate   poise.SyncGate
 	ctx    context.Context // whose end opens the gate too; nil for none
-	at     string          // the place where the call has stopped; "" for none
-	inside []string        // functions that the pending operation is in, if there are places
-	passed map[string]bool // those that the operations of the last step were in
 	result any
 	ended  bool
 }
 
 var _ replay.Stepper = (*driver)(nil)
 
-func newDriver() replay.Stepper { return newPlacedDriver(nil) }
+func newDriver() replay.Stepper { return newStepper() }
 
-func newPlacedDriver(places []place) *driver {
-	d := &driver{tasks: map[string]*task{}, places: places}
+func newStepper() *driver {
+	d := &driver{tasks: map[string]*task{}}
 	poise.SetExplorer(explorer{d}, false)
 	return d
 }
@@ -55,7 +49,7 @@ func (d *driver) Start(name string, call func() any) error {
 	if t := d.tasks[name]; t != nil && !t.ended {
 		return fmt.Errorf("%s begins a call inside a call", name)
 	}
-	t := &task{passed: map[string]bool{}}
+	t := new(task)
 	t.resume, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		t.result = call()
@@ -75,12 +69,8 @@ func (d *driver) Step(name string) error {
 	case d.Waits(name):
 		return fmt.Errorf("%v has to wait", t.op)
 	}
-	clear(t.passed)
-	for _, function := range t.inside {
-		t.passed[function] = true
-	}
 	d.run(t)
-	return d.onward(t)
+	return nil
 }
 
 // Waits implements replay.Stepper.
@@ -128,10 +118,7 @@ func (d *driver) pause(op poise.SyncOp, gate poise.SyncGate, ctx context.Context
 	if t == nil {
 		return // the walk itself looks at the state
 	}
-	t.op, t.gate, t.ctx, t.at = op, gate, ctx, ""
-	if d.places != nil {
-		t.at = d.place(t, op)
-	}
+	t.op, t.gate, t.ctx = op, gate, ctx
 	d.stop(t)
 	t.gate, t.ctx = nil, nil
 }
@@ -160,5 +147,5 @@ func (explorer) Err(ctx context.Context) error { return ctx.Err() }
 func (explorer) Also(unsafe.Pointer)           {}
 func (explorer) Idle()                         {}
 func (e explorer) Choose(_ string, n int) int  { return min(e.outcome, n-1) }
-func (e explorer) Go(f func())                 { e.spawn(f) }
+func (explorer) Go(func())                     { panic("walk: a call starts a goroutine") }
 func (explorer) Tell(string, ...any)           {}

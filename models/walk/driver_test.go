@@ -41,14 +41,17 @@ func TestWalk_FindsPlantedFaults(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := inFlightMapping()
-			var used *explore.Uint64
+			var used, limit *explore.Uint64
 			begin, project := m.New, m.Project
 			m.New = func(constants, initial replay.Record) (*inFlight, error) {
-				used = new(explore.Uint64)
+				used, limit = new(explore.Uint64), new(explore.Uint64)
 				return begin(constants, initial)
 			}
 			m.Begin["(*InFlight).Acquire"] = func(s *inFlight, args replay.Record) func() any {
-				return func() any { return c.acquire(s, used) }
+				return func() any {
+					limit.Load() // which may change in place, and is read first
+					return c.acquire(s, used)
+				}
 			}
 			m.Project = func(s *inFlight) map[string]any {
 				state := project(s)

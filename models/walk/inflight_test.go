@@ -13,18 +13,19 @@ import (
 type inFlight struct {
 	counter *poise.InFlight
 	lease   map[string]*poise.Lease
+	had     map[string]bool
 }
 
-// held tells whether a lease is held, from its two fields; the path leads to it.
-func held(object any, path ...string) string {
-	field := func(name string) any { return replay.Field(object, append(path, name)...) }
+// held tells what became of a caller's lease. The zero one, which it has before it
+// acquires any, is none.
+func (s *inFlight) held(by string) string {
 	switch {
-	case field("of").(*poise.InFlight) == nil:
-		return "none"
-	case field("ended").(uint32) == 0:
+	case s.lease[by].Held():
 		return "held"
-	default:
+	case s.had[by]:
 		return "ended"
+	default:
+		return "none"
 	}
 }
 
@@ -42,6 +43,7 @@ func inFlightMapping() replay.StepMapping[*inFlight] {
 			return &inFlight{
 				counter: poise.NewInFlight(uint64(initial["limit"].Int())),
 				lease:   map[string]*poise.Lease{"a": {}, "b": {}},
+				had:     map[string]bool{},
 			}, nil
 		},
 		Begin: map[string]func(*inFlight, replay.Record) func() any{
@@ -51,7 +53,8 @@ func inFlightMapping() replay.StepMapping[*inFlight] {
 					if err != nil {
 						return "at the limit"
 					}
-					s.lease[args["by"].Str()] = &lease
+					by := args["by"].Str()
+					s.lease[by], s.had[by] = &lease, true
 					return "lease"
 				}
 			},
@@ -69,12 +72,15 @@ func inFlightMapping() replay.StepMapping[*inFlight] {
 			if action == "ReleaseAgain" && from["lease"].Fields()[args["of"].Str()].Str() == "none" {
 				return 0 // a zero Lease knows no counter
 			}
+			if action == "AcquireLoad" || action == "AcquireRefused" {
+				return 2 // the limit, which may change in place, and what is used
+			}
 			return 1
 		},
 		Project: func(s *inFlight) map[string]any {
 			return map[string]any{
 				"limit": s.counter.Limit(), "used": s.counter.Current(),
-				"lease": map[string]string{"a": held(s.lease["a"]), "b": held(s.lease["b"])},
+				"lease": map[string]string{"a": s.held("a"), "b": s.held("b")},
 			}
 		},
 		May: func(_, state replay.Record, name string, args replay.Record) bool {

@@ -187,15 +187,15 @@ func waysOn(_, state replay.Record, by string) (ways int) {
 // following returns a maker of drivers and the one that it made last.
 func following() (last func() *driver, stepper func() replay.Stepper) {
 	var d *driver
-	return func() *driver { return d }, func() replay.Stepper { d = newPlacedDriver(nil); return d }
+	return func() *driver { return d }, func() replay.Stepper { d = newStepper(); return d }
 }
 
 func (c *channel) project() map[string]any {
 	seen, ended, over := map[string]int{}, map[string]bool{}, map[string]string{}
 	for name, cursor := range c.cursors {
 		seen[name], ended[name], over[name] = -1, cursor.Ended(), "live"
-		if replay.Field(cursor, "after").(bool) {
-			seen[name] = int(cursor.Seen() - c.first)
+		if revision, ok := cursor.Seen(); ok {
+			seen[name] = int(revision - c.first)
 		}
 		if c.ctx[name].Err() != nil {
 			over[name] = "over"

@@ -95,8 +95,8 @@ func (c *Cursor[V]) All(ctx context.Context) iter.Seq[*Snapshot[V]] {
 }
 
 // Seen returns the revision of the last snapshot that the Cursor has returned, or
-// that it was made with.
-func (c *Cursor[V]) Seen() uint64 { return c.seen }
+// that it was made with, and whether there is one.
+func (c *Cursor[V]) Seen() (revision uint64, ok bool) { return c.seen, c.after }
 
 // Ended reports whether Poll or Next has found the end.
 func (c *Cursor[V]) Ended() bool { return c.ended }

@@ -30,8 +30,17 @@ func TestCursor_FollowsTheState(t *testing.T) {
 	d := newDirectory(t, discovery.Config[int]{})
 	s := open(t, d, "x")
 	fresh, after, polled := d.Cursor(), d.CursorAfter(0), d.Cursor()
-	if got := next(t, fresh); got != 0 || fresh.Seen() != 0 {
+	if revision, ok := fresh.Seen(); ok {
+		t.Fatalf("a fresh cursor has seen %d", revision)
+	}
+	if revision, ok := after.Seen(); revision != 0 || !ok {
+		t.Fatalf("a cursor after 0 has seen %d, %t", revision, ok)
+	}
+	if got := next(t, fresh); got != 0 {
 		t.Fatalf("the first item is revision %d", got)
+	}
+	if revision, ok := fresh.Seen(); revision != 0 || !ok {
+		t.Fatalf("after the first item it has seen %d, %t", revision, ok)
 	}
 	if s, ok := after.Poll(); ok {
 		t.Fatalf("a cursor after 0 begins with %d", s.Revision())
@@ -45,8 +54,11 @@ func TestCursor_FollowsTheState(t *testing.T) {
 	if got := next(t, fresh); got != 5 {
 		t.Fatalf("the second item is revision %d", got)
 	}
-	if got := next(t, after); got != 5 || after.Seen() != 5 {
+	if got := next(t, after); got != 5 {
 		t.Fatalf("after 0 comes %d", got)
+	}
+	if revision, _ := after.Seen(); revision != 5 {
+		t.Fatalf("it has seen %d", revision)
 	}
 	if _, ok := fresh.Poll(); ok || fresh.Ended() {
 		t.Fatal("the same snapshot comes twice")

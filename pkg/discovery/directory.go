@@ -40,9 +40,6 @@ type Config[V any] struct {
 //   - A member keeps its incarnation and its place until it leaves; an identity that comes back is a new incarnation at the end.
 //   - A member leaves or begins to drain only when no source claims it any more.
 //   - The value of a member is that of the source whose claim is the oldest.
-//   - FinishDrain refuses while work is outstanding, and for members that do not drain.
-//   - FinishDrains ends the drains that have no work left or have reached DrainFor, and no others.
-//   - WaitFor returns once the revision is reached, however the wait and the publication race.
 //   - Close keeps the last snapshot, wakes everybody who waits, and refuses every later change.
 //   - Closed reports at any time whether the Directory was closed.
 //   - A change that needs a revision when none is left is refused, and changes nothing.
@@ -153,6 +150,10 @@ func (d *Directory[V]) end() *published[V] {
 
 // WaitFor returns the newest snapshot once its revision is at least the given one.
 // It returns ErrClosed if that will not happen, or ctx's error once ctx has ended.
+//
+// # Contract
+//
+//   - WaitFor returns once the revision is reached, however the wait and the publication race.
 func (d *Directory[V]) WaitFor(ctx context.Context, revision uint64) (*Snapshot[V], error) {
 	for {
 		p := d.current.Load()
@@ -186,30 +187,14 @@ func (d *Directory[V]) Open(name string) (*Session[V], error) {
 	return of.session, nil
 }
 
-// DrainedMember is a member whose drain has ended.
-type DrainedMember[V any] struct {
-	// Member is as it was.
-	Member Member[V]
-	// Outstanding is the work that it still had, if DrainFor was over.
-	Outstanding uint64
-}
-
-// DrainResult is what FinishDrains did and left.
-type DrainResult[V any] struct {
-	// Ended are the members that have left, in the order of joining.
-	Ended []DrainedMember[V]
-	// Left is the number of members that still drain.
-	Left int
-	// Wait is the time until the next of them reaches DrainFor; 0 if none will.
-	Wait time.Duration
-	// Revision is that of the directory afterwards.
-	Revision uint64
-}
-
 // FinishDrain removes a draining member that has no work outstanding. The caller
 // counts the work, at an admission that refuses the draining: there a count of
 // none is final. An identity that is not there is refused with a
 // [poise.FieldError].
+//
+// # Contract
+//
+//   - FinishDrain refuses while work is outstanding, and for members that do not drain.
 func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (ChangeResult, error) {
 	var effect Effect
 	revision, err := d.change(nil, func(b *batch[V]) error {
@@ -242,6 +227,10 @@ func (d *Directory[V]) FinishDrain(id string, outstanding uint64) (ChangeResult,
 //
 // The function counts the work of a member; nil counts none. It runs under no
 // lock. A member that was revived while it ran stays.
+//
+// # Contract
+//
+//   - FinishDrains ends the drains that have no work left or have reached DrainFor, and no others.
 func (d *Directory[V]) FinishDrains(now time.Time, outstanding func(Member[V]) uint64) (DrainResult[V], error) {
 	type drain struct {
 		member *Member[V]

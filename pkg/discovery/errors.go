@@ -1,9 +1,6 @@
 package discovery
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Errors of a change, a wait or a session.
 var (
@@ -48,40 +45,3 @@ var (
 	// ErrNotOlder means a Snapshot newer than the one that it is compared with.
 	ErrNotOlder = errors.New("discovery: snapshot is newer")
 )
-
-// SessionError is the ErrSessionEnded of one source.
-type SessionError struct {
-	// Source is the name of the source.
-	Source string
-	// Replaced says that the source has opened a newer session.
-	Replaced bool
-}
-
-// Error names the source and how its session ended.
-func (e *SessionError) Error() string {
-	if e.Replaced {
-		return fmt.Sprintf("%v: source %q has opened another", ErrSessionEnded, e.Source)
-	}
-	return fmt.Sprintf("%v: source %q has closed it", ErrSessionEnded, e.Source)
-}
-
-// Unwrap returns ErrSessionEnded.
-func (e *SessionError) Unwrap() error { return ErrSessionEnded }
-
-// StaleError is the ErrStale of one list.
-type StaleError struct {
-	// Source is the name of the source.
-	Source string
-	// Current is the last revision that its session has taken.
-	Current uint64
-	// Attempted is the revision that was refused.
-	Attempted uint64
-}
-
-// Error names the source and both revisions.
-func (e *StaleError) Error() string {
-	return fmt.Sprintf("%v: source %q is at %d and sends %d", ErrStale, e.Source, e.Current, e.Attempted)
-}
-
-// Unwrap returns ErrStale.
-func (e *StaleError) Unwrap() error { return ErrStale }

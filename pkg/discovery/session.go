@@ -8,43 +8,6 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// Op is what a Change does.
-type Op uint8
-
-// The operations.
-const (
-	// Upsert claims the identity with a value.
-	Upsert Op = iota
-	// Add is Upsert for an identity that the source does not claim; if it does, the
-	// batch is refused.
-	Add
-	// Replace is Upsert for a new life of the identity: its incarnation leaves at
-	// once and another one joins at the end.
-	Replace
-	// Remove drops the source's claim.
-	Remove
-
-	ops = iota
-)
-
-// Change is one change of a batch.
-type Change[V any] struct {
-	// Op is what to do.
-	Op Op
-	// ID is the identity.
-	ID string
-	// Value is the value; Remove ignores it.
-	Value V
-}
-
-// Entry is one member of a list.
-type Entry[V any] struct {
-	// ID is the identity.
-	ID string
-	// Value is what the source says of it.
-	Value V
-}
-
 // Session is how a source changes a Directory, from the source's start to its end.
 // What a session does concerns the claims of its source alone.
 //

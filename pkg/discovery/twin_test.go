@@ -590,7 +590,8 @@ func (p *play) compare(name string) {
 
 // follow polls the cursor.
 func (p *play) follow(name string, s *discovery.Snapshot[int]) {
-	first := p.seen == 0 && !p.cursor.Ended() && p.cursor.Seen() == 0
+	_, seen := p.cursor.Seen()
+	first := !seen
 	got, ok := p.cursor.Poll()
 	switch {
 	case ok && got != s:
@@ -603,7 +604,7 @@ func (p *play) follow(name string, s *discovery.Snapshot[int]) {
 		p.t.Fatalf("%s: the cursor has ended: %t", name, p.cursor.Ended())
 	}
 	p.seen = s.Revision()
-	if p.cursor.Seen() != p.seen {
-		p.t.Fatalf("%s: Seen is %d", name, p.cursor.Seen())
+	if revision, ok := p.cursor.Seen(); revision != p.seen || !ok {
+		p.t.Fatalf("%s: Seen is %d, %t", name, revision, ok)
 	}
 }

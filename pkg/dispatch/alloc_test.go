@@ -2,127 +2,95 @@ package dispatch_test
 
 import (
 	"context"
-	"io"
-	"net/http"
 	"testing"
 
-	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
-	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
-// constant is an endpoint that allocates nothing.
-type constant struct{ resp *http.Response }
-
-func (c *constant) RoundTrip(*http.Request) (*http.Response, error) { return c.resp, nil }
-func (c *constant) Close() error                                    { return nil }
-
-// constantBody ends at once and can be read again and again.
-type constantBody struct{}
-
-func (constantBody) Read([]byte) (int, error) { return 0, io.EOF }
-func (constantBody) Close() error             { return nil }
-
-func TestBalancer_AllocatesOncePerCall(t *testing.T) {
-	requireOneAllocation(t, dispatch.HealthConfig{})
+func TestLoop_AllocatesNothingForACall(t *testing.T) {
+	l := newLoop(t, 10, func(c *dispatch.LoopConfig) { c.Policy = newTwoChoices(t) })
+	var c dispatch.Call
+	a := new(dispatch.Attempts)
+	acquire := func(q dispatch.Query) {
+		if err := l.Acquire(&c, q); err != nil {
+			t.Fatal(err)
+		}
+		c.Answered(success, epoch)
+		c.End(success, epoch)
+	}
+	if n := testing.AllocsPerRun(1000, func() { acquire(dispatch.Query{Now: epoch}) }); n != 0 {
+		t.Errorf("a call of one attempt allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(1000, func() {
+		*a = dispatch.Attempts{}
+		acquire(dispatch.Query{Now: epoch, Attempts: a})
+	}); n != 0 {
+		t.Errorf("a call that may be repeated allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(1000, func() {
+		*a = dispatch.Attempts{}
+		for range 2 {
+			acquire(dispatch.Query{Now: epoch, Attempts: a})
+		}
+	}); n > 1 {
+		t.Errorf("a call of two attempts allocates %v times", n)
+	}
 }
 
-func TestBalancer_AllocatesNoMoreWithHealth(t *testing.T) {
-	requireOneAllocation(t, dispatch.HealthConfig{
-		Probes: probing(), Circuit: new(health.CircuitConfig), Outliers: new(health.OutlierControllerConfig), Window: new(health.OutcomeWindowConfig),
+func TestLoop_AllocatesNothingToRefuse(t *testing.T) {
+	l := newLoop(t, 0, nil)
+	list := specs(1)
+	list[0].Limit = 1
+	if err := l.Update(list, epoch); err != nil {
+		t.Fatal(err)
+	}
+	var held, c dispatch.Call
+	if err := l.Acquire(&held, dispatch.Query{Now: epoch}); err != nil {
+		t.Fatal(err)
+	}
+	n := testing.AllocsPerRun(1000, func() {
+		if err := l.Acquire(&c, dispatch.Query{Now: epoch}); err == nil {
+			t.Fatal("there was room")
+		}
 	})
-}
-
-func requireOneAllocation(t *testing.T, cfg dispatch.HealthConfig) {
-	t.Helper()
-	for name, body := range map[string]io.ReadCloser{"without a response body": http.NoBody, "with a response body": constantBody{}} {
-		resp := &http.Response{StatusCode: 200}
-		b := newBalancer(t, dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Health: cfg}, &constant{resp}, &constant{resp})
-		req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
-		n := testing.AllocsPerRun(1000, func() {
-			resp.Body = body
-			got, err := b.RoundTrip(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, _ = got.Body.Read(nil)
-			_ = got.Body.Close()
-		})
-		if n != 1 {
-			t.Errorf("%s: %v allocations", name, n)
-		}
+	if n > 1 {
+		t.Errorf("a refusal allocates %v times", n)
 	}
 }
 
-// A Balancer that follows a directory is the same to a call, also in the look at
-// whether the directory was closed.
-func TestBalancer_ThatFollowsAllocatesOncePerCall(t *testing.T) {
-	for _, failClosed := range []bool{false, true} {
-		d, err := discovery.New(discovery.Config[int]{Equal: func(a, b int) bool { return a == b }})
-		if err != nil {
+func TestBalancer_AllocatesOnceForACall(t *testing.T) {
+	b, err := dispatch.New(dispatch.Config[*site]{
+		Loop: dispatch.LoopConfig{Policy: new(policy.RoundRobin)}, Members: members("a", "b"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	f := func(context.Context, *site) error { return nil }
+	if n := testing.AllocsPerRun(1000, func() {
+		if err := b.Do(context.Background(), dispatch.Query{}, f); err != nil {
 			t.Fatal(err)
 		}
-		source, err := d.Open("test")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range []string{"a", "b", "c"} {
-			if _, err := source.Upsert(id, 1); err != nil {
-				t.Fatal(err)
-			}
-		}
-		resp := &http.Response{StatusCode: 200, Body: http.NoBody}
-		members, err := dispatch.NewMembership(dispatch.MembershipConfig[int]{
-			Directory: d, FailClosed: failClosed,
-			Connect: func(discovery.Member[int]) (dispatch.Endpoint, error) { return &constant{resp}, nil },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := dispatch.New(dispatch.Config{Policy: new(policy.PowerOfTwoChoices), Membership: members})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer b.Close()
-		req := newRequest(t, http.MethodGet, nil).WithContext(context.Background())
-		if n := testing.AllocsPerRun(1000, func() {
-			if _, err := b.RoundTrip(req); err != nil {
-				t.Fatal(err)
-			}
-		}); n != 1 {
-			t.Errorf("fail closed %t: %v allocations", failClosed, n)
-		}
+	}); n > 1 {
+		t.Errorf("Do allocates %v times", n)
 	}
 }
 
-func TestParts_AllocateNothing(t *testing.T) {
-	slots := dispatch.NewSlots(1, nil)
-	full := dispatch.NewSlots(1, nil)
-	held, _ := full.Begin()
-	defer held.Release()
-	shut := dispatch.NewSlots(0, nil)
-	shut.Drain()
-	quarantine := newQuarantine(t, dispatch.QuarantineConfig{Failures: 1})
-	budget := newRetryBudget(t, 50, 1)
-	for name, use := range map[string]func(){
-		"Slots":          func() { slot, _ := slots.Begin(); slot.Release(); slots.Drain(); slots.Resume() },
-		"full Slots":     func() { _, _ = full.Begin() },
-		"draining Slots": func() { _, _ = shut.Begin() },
-		"RetryBudget":    func() { budget.Earn(); budget.Spend() },
-		"Quarantine":     func() { p, _ := quarantine.Admit(); quarantine.Report(p, poise.Success, start, nil) },
-		"Quarantine aside": func() {
-			p, _ := quarantine.Admit()
-			quarantine.Report(p, poise.Failure, start, nil)
-			_, _ = quarantine.Admit()
-			quarantine.Aside()
-			quarantine.Return(start)
-			quarantine.Return(start.Add(1 << 40))
-		},
-	} {
-		if n := testing.AllocsPerRun(1000, use); n != 0 {
-			t.Errorf("%s: %v allocations", name, n)
+func BenchmarkBalancer_Do(b *testing.B) {
+	of, err := dispatch.New(dispatch.Config[*site]{
+		Loop: dispatch.LoopConfig{Policy: newTwoChoices(b)}, Members: members("a", "b", "c", "d", "e", "f", "g", "h", "i", "j"),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = of.Close() }()
+	f := func(context.Context, *site) error { return nil }
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := of.Do(ctx, dispatch.Query{}, f); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -2,215 +2,678 @@ package dispatch
 
 import (
 	"context"
-	"net/http"
+	"errors"
+	"fmt"
+	"reflect"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/health"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
-// Balancer is an http.RoundTripper over several endpoints.
+// pauseGrace is how long after a deadline the end of an attempt may be seen: later
+// than that this process was paused, and nobody is to blame.
+const pauseGrace = 100 * time.Millisecond
+
+// Balancer drives a Loop: it has the clock, one goroutine and the timer that the
+// Loop lacks, and numbers the members of a list.
 //
-// A Balancer is made by New, and is to be closed. The zero value is closed.
+// A Balancer is made by New, and is to be closed. The zero value is not usable.
 //
 // # Contract
 //
-//   - Every call returns a response or a CallError.
-//   - A call holds its slot until the end or close of the response body, an error, a panic, or the caller's cancellation.
-//   - An upgraded connection holds its slot until it is closed.
-//   - A request that is not idempotent is sent again only if nothing of it was sent.
-//   - A request is sent again only with a body that can be replayed.
-//   - A retry goes to an endpoint that was not tried while an eligible one is left.
-//   - A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
-//   - A draining or removed endpoint gets no call that began after SetStatus or Update returned.
-//   - An endpoint that is set aside gets no new call until its backoff is over, and then comes back by itself.
-//   - No more than Quarantine.MaxAside percent of the endpoints are set aside at once; after Update, those beyond it come back before their time.
-//   - RoundTrip does not change the caller's request, and closes its body.
-//   - A caller's cancellation and a request body that fails say nothing about the endpoint.
-//   - Update is all or nothing: after an error the endpoints and the picker are as before.
-//   - Draining and Unavailable of SetStatus hold for the incarnation until SetStatus of Ready, whatever Update says; then the list's status applies.
-//   - Update refuses an Endpoint that was removed until its last call has ended.
-//   - An endpoint that stays in the list keeps its load, its quarantine and its incarnation.
-//   - A health change that cannot be published leaves the last good picker serving, and is tried again.
-//   - A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
-//   - A panic of a callback or a policy during a call leaves no slot held.
-//   - ObserveState is told of every endpoint whose Reason a publication changed, in the order of publications.
-//   - ObserveState never runs beside itself, holds no lock, and may call every method of the Balancer.
-//   - A Balancer that follows a Directory has the members and incarnations of its newest snapshot, and one Endpoint for each incarnation.
-//   - What Describe says of a new value takes effect without another Endpoint.
-//   - A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
-//   - A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
-//   - A snapshot that cannot be taken leaves the last good picker serving, and is tried again without a newer one.
-//   - What was connected for a snapshot that cannot be taken is closed.
-//   - Of several snapshots that came meanwhile only the newest is taken.
-//   - A Directory that is closed leaves its last snapshot serving; with FailClosed every call and change is refused.
-//   - Update is refused while the Balancer follows a Directory.
-//   - Close ends the Balancer's goroutine; calls in flight go on.
+//   - Do runs the function once for each attempt, with an endpoint that admitted it.
+//   - A member that stays in the list with the same Endpoint keeps its incarnation, and another Endpoint begins a new one.
+//   - Each Endpoint that was removed is closed once, when its last call and its probes have ended.
+//   - An attempt that a deadline ended is held against the endpoint, one that its caller left is not.
+//   - A pause of this process is held against nobody.
+//   - A call that waits is given room in its turn, or fails when MaxWait is over.
+//   - Close ends the Balancer's goroutine and its probes; calls in flight go on.
 //
 // # Cost
 //
-// A call without a body, a timeout or a cancellable context allocates once beside
-// what the endpoint does. Update is one NewView and one Prepare.
+// Do allocates once for a call of one attempt, and reads the clock twice.
 //
 // # Concurrency
 //
-// A Balancer is safe for concurrent use. RoundTrip takes no lock but the
-// endpoint's quarantine, and its circuit if it has one, for a moment. Changes are
-// serialised; each is published by one atomic swap. One goroutine follows health and
-// a Directory; with a Directory, another one waits for its changes.
-type Balancer struct {
-	cfg    Config
-	budget *RetryBudget
-	ward   *Ward
-	// outliers is told of every endpoint; nil: nobody is ejected.
-	outliers *health.OutlierController
-	chance   *poise.Generator // jitter; nil draws from the runtime
-	current  syncx.Pointer[published]
+// A Balancer is safe for concurrent use.
+type Balancer[E comparable] struct {
+	cfg  Config[E]
+	loop *Loop
 
-	// lives are those of the members. Only Update changes them, under mu, or, where
-	// there is a directory, only the Balancer's goroutine.
-	lives discovery.Incarnations[*life]
-
-	mu syncx.Mutex // serialises changes
+	mu syncx.Mutex // serialises lists
 	// Guarded by mu.
-	members      []*member
-	leaving      []*life // removed, and perhaps not closed yet
-	incarnations uint64
-	publishErr   error                  // of the last change of health
-	followErr    error                  // of the newest snapshot of the directory
-	untold       []EndpointState        // changes that ObserveState was not told of
-	telling      bool                   // somebody tells it
-	outside      bool                   // the Balancer's goroutine is in a function of the caller
-	group        []health.OutlierMember // what the last sweep was given, for its memory
+	lives   map[string]*life[E]
+	numbers map[uint64]*life[E] // the same, by incarnation
+	owners  map[E]*life[E]      // of every Endpoint that was not closed
+	last    uint64              // incarnation
 
-	following following // belongs to the Balancer's goroutine
+	taking // of the Source
 
-	kick  syncx.Pointer[syncx.Event] // fired by poke; each one wakes the goroutine once
-	timer *time.Timer                // pokes when a time aside is over
-	open  context.Context            // ended by Close
-	stop  context.CancelFunc
-	done  chan struct{} // closed when the goroutine has ended
-	// probing counts the goroutines that probe. It grows under mu, while open.
-	probing syncx.WaitGroup
+	state syncx.Mutex
+	// Guarded by state.
+	publishErr, takeErr error
+
+	prober *health.Prober // nil: nobody is probed
+	first  poise.Reason   // of a member that was not probed yet
+
+	kick   syncx.Pointer[syncx.Event] // fired by wake; each one wakes the goroutine once
+	news   syncx.Pointer[syncx.Event] // fired by a publication
+	open   context.Context            // ended by Close
+	stop   context.CancelFunc
+	done   syncx.Event // the goroutine has ended
+	after  syncx.Bool  // it has, and who releases an endpoint has it closed
+	ending syncx.WaitGroup
 }
 
-// load returns what calls read. A Balancer that New did not make is as if closed.
-func (b *Balancer) load() *published {
-	if current := b.current.Load(); current != nil {
-		return current
-	}
-	return &neverOpen
+// life is the incarnation that an identity has.
+type life[E comparable] struct {
+	id          string
+	endpoint    E
+	incarnation uint64
+	probed      *probed // nil: it is not probed
 }
 
-// refuses returns why nothing may be called or changed; nil if it may.
-func (b *Balancer) refuses(current *published) error {
+// taking is how far a Balancer has come with its Source. It belongs to its
+// goroutine, and before that to New.
+type taking struct {
+	taken  bool
+	number uint64 // the revision that was taken
+	left   bool   // somebody was left out of it
+	at     time.Time
+	drains bool // somebody drains in it
+}
+
+// New returns a Balancer over cfg.Members, or a [poise.FieldError]. Over a cfg.Source
+// it waits for nobody to join: see WaitReady.
+func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	switch {
-	case current.closed:
-		return ErrClosed
-	case b.cfg.Membership != nil && b.cfg.Membership.directory.failed():
-		return ErrDirectoryClosed
-	default:
-		return nil
+	case cfg.MaxWait < 0:
+		return nil, outOfRange("MaxWait", cfg.MaxWait)
+	case cfg.AttemptTimeout < 0:
+		return nil, outOfRange("AttemptTimeout", cfg.AttemptTimeout)
+	case cfg.Loop.Wake != nil:
+		return nil, refuse("Loop.Wake", "a function", ErrOutOfRange)
+	case cfg.Source != nil && cfg.Members != nil:
+		return nil, refuse("Members", len(cfg.Members), ErrHasSource)
 	}
-}
-
-// New returns a Balancer over cfg.Members, or a [poise.FieldError]. Over a
-// cfg.Membership it waits for nobody to join, and a snapshot that it cannot take
-// is tried again.
-func New(cfg Config) (*Balancer, error) {
-	cfg, err := cfg.withDefaults()
-	if err != nil {
-		return nil, err
+	if cfg.Classify == nil {
+		cfg.Classify = classify
 	}
-	ward, err := NewWard(cfg.Quarantine)
-	if err != nil {
-		return nil, err
+	b := &Balancer[E]{cfg: cfg, lives: map[string]*life[E]{}, owners: map[E]*life[E]{}}
+	if err := b.prepareProbes(); err != nil {
+		return nil, inField("Probes", err)
 	}
-	budget, err := NewRetryBudget(cfg.RetryBudget)
-	if err != nil {
-		return nil, err
+	b.kick.Store(new(syncx.Event))
+	b.news.Store(new(syncx.Event))
+	cfg.Loop.Wake = b.wake
+	published := cfg.Loop.Published
+	cfg.Loop.Published = func() {
+		b.news.Swap(new(syncx.Event)).Fire()
+		if published != nil {
+			published()
+		}
 	}
-	b := &Balancer{
-		cfg:    cfg,
-		budget: budget,
-		ward:   ward,
-		done:   make(chan struct{}),
+	var err error
+	if b.loop, err = NewLoop(cfg.Loop); err != nil {
+		return nil, inField("Loop", err)
 	}
 	b.open, b.stop = context.WithCancel(context.Background())
-	b.kick.Store(new(syncx.Event))
-	if cfg.Seed != 0 {
-		b.chance = poise.NewGenerator(cfg.Seed)
-	}
-	if err := b.prepareHealth(); err != nil {
-		return nil, err
-	}
-	b.current.Store(&published{})
-	if cfg.Membership != nil {
-		err = b.start(time.Now())
-	} else {
-		err = b.Update(cfg.Members)
-	}
-	if err != nil {
+	if cfg.Source != nil {
+		b.take(time.Now())
+	} else if err := b.update(cfg.Members); err != nil {
 		b.stop()
 		return nil, err
 	}
-	b.timer = time.AfterFunc(publishAgain, b.poke)
-	b.timer.Stop()
-	syncx.Go(b.control)
+	syncx.Go(b.run)
 	return b, nil
 }
 
-// PublishError returns why the newest snapshot of the directory could not be taken,
-// or the last change of health not be published, or nil. The last good picker serves
-// meanwhile, and publication is tried again.
-func (b *Balancer) PublishError() error {
+// prepareProbes makes what sends the probes, if there are any.
+func (b *Balancer[E]) prepareProbes() (err error) {
+	if b.cfg.Probes == nil {
+		return nil
+	}
+	b.cfg.Probes = new(*b.cfg.Probes)
+	if b.cfg.Probes.Probe == nil {
+		return refuse("Probe", nil, ErrMissing)
+	}
+	unknown, err := health.NewActiveHealth(b.cfg.Probes.Active)
+	if err != nil {
+		return inField("Active", err)
+	}
+	b.first = unknown.Excluded()
+	b.prober, err = health.NewProber(b.cfg.Probes.prober(b.cfg.Loop.Seed, b.report))
+	return err
+}
+
+// report tells the loop what a probe has found. Of a member that was removed nobody
+// wants to know.
+func (b *Balancer[E]) report(r health.ProbeReport) {
+	now := time.Now()
+	b.mu.Lock()
+	l := b.numbers[r.Member]
+	b.mu.Unlock()
+	if l == nil {
+		return
+	}
+	l.probed.err.Store(&r.Err)
+	_ = b.loop.Report(r.Member, r.State.Excluded, now)
+	if r.Result == health.ProbePassed {
+		_ = b.loop.Passed(r.Member, now)
+	}
+}
+
+func classify(err error) poise.Result {
+	if err == nil {
+		return poise.Result{}
+	}
+	return poise.Result{Outcome: poise.Failure, Err: err}
+}
+
+// Loop returns the loop that the Balancer drives, for faces that need its steps. Its
+// Update, Advance, Released and Close are the Balancer's to call.
+func (b *Balancer[E]) Loop() *Loop { return b.loop }
+
+// wake has the goroutine look. It never waits.
+func (b *Balancer[E]) wake() {
+	if b.after.Load() {
+		syncx.Go(b.release)
+		return
+	}
+	b.kick.Load().Fire()
+}
+
+// run advances the loop when it asks to be, until Close.
+func (b *Balancer[E]) run() {
+	defer b.done.Fire()
+	if b.cfg.Source != nil {
+		defer alongside(func() { b.cfg.Source.Watch(b.open, b.wake) })()
+	}
+	if b.prober != nil {
+		defer alongside(func() { _ = b.prober.Run(b.open) })()
+	}
+	for b.open.Err() == nil {
+		kick := new(syncx.Event)
+		b.kick.Store(kick) // before the look: what changes after it wakes again
+		wait, cancel := b.open, context.CancelFunc(func() {})
+		if next := b.look(); !next.IsZero() {
+			wait, cancel = context.WithDeadline(b.open, next)
+		}
+		_ = kick.Wait(wait)
+		cancel()
+	}
+}
+
+// alongside runs the function in a goroutine, and returns a function that waits for
+// its end.
+func alongside(f func()) (wait func()) {
+	ended := new(syncx.Event)
+	syncx.Go(func() {
+		defer ended.Fire()
+		f()
+	})
+	return func() { _ = ended.Wait(context.Background()) }
+}
+
+// look does what is due, and returns when something is due next.
+func (b *Balancer[E]) look() (next time.Time) {
+	now := time.Now()
+	if b.cfg.Source != nil {
+		next = sooner(b.take(now), b.finishDrains(now))
+		now = time.Now() // connecting may have taken its time
+	}
+	again, err := b.loop.Advance(now)
+	b.state.Lock()
+	b.publishErr = err
+	b.state.Unlock()
+	b.release()
+	return sooner(next, again)
+}
+
+// release has the endpoints closed whose last call has ended.
+func (b *Balancer[E]) release() {
+	for _, value := range b.loop.Released() {
+		b.mu.Lock()
+		l := b.owners[value.(E)]
+		b.mu.Unlock()
+		if b.after.Load() {
+			b.end(l)
+			continue
+		}
+		b.ending.Add(1)
+		syncx.Go(func() {
+			defer b.ending.Done()
+			b.end(l)
+		})
+	}
+}
+
+// end closes an endpoint, and lets it be used anew.
+func (b *Balancer[E]) end(l *life[E]) {
+	if l.probed != nil {
+		l.probed.end()
+	}
+	b.close(l.endpoint)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.followErr != nil {
-		return b.followErr
+	delete(b.owners, l.endpoint)
+}
+
+// close closes an endpoint. Its error and its panic are its own, and nobody is there
+// to be told.
+func (b *Balancer[E]) close(endpoint E) {
+	defer func() { _ = recover() }()
+	if b.cfg.Close != nil {
+		_ = b.cfg.Close(endpoint)
+	}
+}
+
+// Update makes the members those of the list. On an error nothing has changed, and
+// the endpoints of the list stay the caller's.
+func (b *Balancer[E]) Update(list []Member[E]) error {
+	if b.cfg.Source != nil {
+		return ErrHasSource
+	}
+	return b.update(list)
+}
+
+func (b *Balancer[E]) update(list []Member[E]) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	specs, lives, last := make([]Spec, len(list)), make([]*life[E], len(list)), b.last
+	taken := make(map[E]string, len(list))
+	for i := range list {
+		m := &list[i]
+		field := func(name string, value any, err error) error {
+			return refuse(fmt.Sprintf("members[%d].%s", i, name), value, err)
+		}
+		if isNil(m.Endpoint) {
+			return field("Endpoint", nil, ErrMissing)
+		}
+		if !reflect.ValueOf(&m.Endpoint).Elem().Comparable() {
+			return field("Endpoint", fmt.Sprintf("%T", m.Endpoint), ErrNotComparable)
+		}
+		if of, twice := taken[m.Endpoint]; twice {
+			return field("Endpoint", of, ErrSharedEndpoint)
+		}
+		taken[m.Endpoint] = m.ID
+		if l := b.lives[m.ID]; l != nil && l.endpoint == m.Endpoint {
+			lives[i] = l
+		} else if of := b.owners[m.Endpoint]; of != nil {
+			return field("Endpoint", of.id, ErrSharedEndpoint)
+		} else {
+			last++
+			var err error
+			if lives[i], err = b.begin(m, last); err != nil {
+				return field("Endpoint", m.ID, err)
+			}
+		}
+		specs[i] = b.spec(m, lives[i])
+	}
+	if err := b.loop.Update(specs, time.Now()); err != nil {
+		return err
+	}
+	b.last = last
+	b.accept(lives)
+	return nil
+}
+
+// begin makes the life of a member that is new.
+func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) {
+	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
+	var err error
+	l.probed, err = newProbed(b.cfg.Probes, *m)
+	return l, err
+}
+
+// spec returns a member as the loop has it.
+func (b *Balancer[E]) spec(m *Member[E], l *life[E]) Spec {
+	s := m.spec(l.incarnation)
+	if l.probed != nil {
+		s.Unhealthy = b.first
+	}
+	return s
+}
+
+// accept makes the lives those that the loop has taken. Requires mu.
+func (b *Balancer[E]) accept(lives []*life[E]) {
+	before := b.numbers
+	b.lives, b.numbers = make(map[string]*life[E], len(lives)), make(map[uint64]*life[E], len(lives))
+	for _, l := range lives {
+		b.lives[l.id], b.numbers[l.incarnation] = l, l
+		if before[l.incarnation] == l {
+			continue
+		}
+		b.owners[l.endpoint] = l
+		if l.probed != nil {
+			_ = b.prober.Add(l.incarnation, l.probed.ask) // its number is new
+		}
+	}
+	for number, l := range before {
+		if b.numbers[number] != l && l.probed != nil {
+			b.prober.Remove(number)
+		}
+	}
+}
+
+// take takes the newest list of the Source, if it was not taken before. It returns
+// when to try again; the zero time is not before the next change.
+func (b *Balancer[E]) take(now time.Time) (next time.Time) {
+	source := b.cfg.Source
+	if b.taken && b.number == source.Revision() {
+		if next = b.at.Add(publishAgain); !b.left || now.Before(next) && !now.Before(b.at) {
+			if !b.left {
+				next = time.Time{}
+			}
+			return next
+		}
+	}
+	b.mu.Lock()
+	known := b.numbers // never changed once it is there
+	b.mu.Unlock()
+	list := source.Take(func(incarnation uint64) (endpoint E, has bool) {
+		if l := known[incarnation]; l != nil {
+			return l.endpoint, true
+		}
+		return endpoint, false
+	})
+	left, err := b.follow(list, known)
+	for _, l := range append(list.Left, left...) {
+		err = errors.Join(err, l)
+	}
+	b.taken, b.number, b.at = true, list.Revision, now
+	b.left = err != nil
+	b.state.Lock()
+	b.takeErr = err
+	b.state.Unlock()
+	if b.left {
+		return now.Add(publishAgain)
+	}
+	return time.Time{}
+}
+
+// follow makes the members those of a list of the Source. Those whose endpoint cannot
+// be had are left out; with an error everything is as before.
+func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*life[E]) (left []*MemberError, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var specs []Spec
+	var lives []*life[E]
+	taken := map[E]bool{}
+	drains := false
+	for i := range list.Members {
+		m, incarnation := &list.Members[i], list.Incarnations[i]
+		l := known[incarnation]
+		var err error
+		switch {
+		case l != nil:
+		case isNil(m.Endpoint):
+			err = ErrMissing
+		case !reflect.ValueOf(&m.Endpoint).Elem().Comparable():
+			err = ErrNotComparable
+		case taken[m.Endpoint] || b.owners[m.Endpoint] != nil:
+			err = ErrSharedEndpoint
+		default:
+			if l, err = b.begin(m, incarnation); err != nil {
+				b.close(m.Endpoint)
+			}
+		}
+		if err != nil {
+			left = append(left, &MemberError{ID: m.ID, Incarnation: incarnation, Err: err})
+			continue
+		}
+		taken[m.Endpoint] = true
+		drains = drains || m.Status == poise.Draining
+		specs, lives = append(specs, b.spec(m, l)), append(lives, l)
+	}
+	more, err := b.loop.Follow(specs, time.Now())
+	if err != nil {
+		for _, l := range lives {
+			if known[l.incarnation] == nil {
+				b.close(l.endpoint)
+			}
+		}
+		return left, err
+	}
+	b.drains = drains
+	b.accept(lives)
+	return append(left, more...), nil
+}
+
+// finishDrains lets those members leave the Source whose drain is over, and returns
+// when to look again; the zero time for not before the next Wake.
+func (b *Balancer[E]) finishDrains(now time.Time) time.Time {
+	if !b.drains {
+		return time.Time{}
+	}
+	wait, err := b.cfg.Source.FinishDrains(now, b.loop.Outstanding)
+	switch {
+	case err != nil:
+		b.state.Lock()
+		b.takeErr = errors.Join(b.takeErr, err)
+		b.state.Unlock()
+		return now.Add(publishAgain)
+	case wait == 0:
+		return time.Time{}
+	}
+	return now.Add(wait)
+}
+
+// SetStatus is the operator's word on one member, as of Loop.SetStatus.
+func (b *Balancer[E]) SetStatus(id string, status poise.Status) error {
+	return b.loop.SetStatus(id, status, time.Now())
+}
+
+// Acquire fills the call with an attempt. It waits up to MaxWait for room or for
+// somebody eligible, if nobody was tried yet. The instant of the query is set.
+func (b *Balancer[E]) Acquire(ctx context.Context, q Query, c *Call) error {
+	q.Now = time.Now()
+	if b.cfg.Source != nil && b.cfg.Source.Failed() {
+		return ErrSourceClosed
+	}
+	err := b.loop.Acquire(c, q)
+	if err == nil || b.cfg.MaxWait == 0 || !waits(err) || q.Attempts.Len() > 0 {
+		return err
+	}
+	return b.await(ctx, q, c)
+}
+
+// await has the call wait in the queue.
+func (b *Balancer[E]) await(ctx context.Context, q Query, c *Call) error {
+	found := new(syncx.Event)
+	w := &Waiter{Call: c, Ready: found.Fire}
+	if err := b.loop.Join(w, q, q.Now.Add(b.cfg.MaxWait)); err != nil {
+		return err
+	}
+	if err := found.Wait(ctx); err != nil {
+		if b.loop.Abandon(w) {
+			return context.Cause(ctx)
+		}
+		_ = found.Wait(context.Background()) // Ready runs
+		if w.Err() == nil {
+			c.End(poise.Result{Outcome: poise.Cancelled}, time.Now())
+		}
+		return context.Cause(ctx)
+	}
+	return w.Err()
+}
+
+// doing is one call of Do.
+type doing struct {
+	call     Call
+	attempts Attempts
+}
+
+// Do runs the function with an endpoint, and again with others while the rules of
+// retrying allow it. Its error is that of the last attempt, or why there was none.
+// Query.Repeatable says that the function may run again although the endpoint may
+// have done its work.
+func (b *Balancer[E]) Do(ctx context.Context, q Query, f func(context.Context, E) error) error {
+	d := new(doing)
+	q.Attempts = &d.attempts
+	var failed error
+	for {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if err := b.Acquire(ctx, q, &d.call); err != nil {
+			if failed != nil {
+				return failed // what the attempt came to says more
+			}
+			return err
+		}
+		result, err := b.attempt(ctx, &d.call, f)
+		if err == nil && result.Outcome == poise.Success {
+			return nil
+		}
+		step := b.loop.Next(&d.attempts, result, q.Repeatable, time.Now())
+		if step.Action == Stop {
+			return err
+		}
+		failed = err
+		if !pause(ctx, step.Wait) {
+			return failed
+		}
+	}
+}
+
+// attempt runs the function once and ends the call, on a panic too.
+func (b *Balancer[E]) attempt(ctx context.Context, c *Call, f func(context.Context, E) error) (result poise.Result, err error) {
+	result = poise.Result{Outcome: poise.Failure} // of a panic
+	within, cancel := ctx, context.CancelFunc(func() {})
+	if b.cfg.AttemptTimeout > 0 {
+		within, cancel = context.WithTimeout(ctx, b.cfg.AttemptTimeout)
+	}
+	defer func() {
+		cancel()
+		c.End(result, time.Now())
+	}()
+	err = f(within, c.Value().(E))
+	result = b.judge(ctx, within, err)
+	return result, err
+}
+
+// judge returns the result of an attempt that has ended with the error.
+func (b *Balancer[E]) judge(ctx, within context.Context, err error) poise.Result {
+	if err == nil || within.Err() == nil {
+		return b.cfg.Classify(err)
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return poise.Result{Outcome: poise.Cancelled, Err: err}
+	}
+	if deadline, ok := within.Deadline(); ok && time.Since(deadline) > pauseGrace {
+		return poise.Result{Outcome: poise.Invalid, Err: err}
+	}
+	return poise.Result{Outcome: poise.Silent, Err: err}
+}
+
+// pause waits, and reports whether the context is still open.
+func pause(ctx context.Context, wait time.Duration) bool {
+	if wait <= 0 {
+		return true
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// WaitReady returns nil once a member is eligible. If that does not happen before the
+// context has ended, its error says what is known.
+func (b *Balancer[E]) WaitReady(ctx context.Context) error {
+	for {
+		news := b.news.Load() // before the look: what is published after it fires this one
+		err := b.loop.Ready()
+		if err == nil || errors.Is(err, ErrClosed) {
+			return err
+		}
+		if ended := news.Wait(ctx); ended != nil {
+			return errors.Join(context.Cause(ctx), err, b.PublishError())
+		}
+	}
+}
+
+// PublishError returns why the last publication failed or left members out, or the
+// newest list of the Source could not be taken, or nil. The last good picker serves
+// meanwhile, and it is tried again.
+func (b *Balancer[E]) PublishError() error {
+	b.state.Lock()
+	defer b.state.Unlock()
+	if b.takeErr != nil {
+		return b.takeErr
 	}
 	return b.publishErr
 }
 
-// CloseIdleConnections closes the idle connections of every endpoint that has
-// such a method.
-func (b *Balancer) CloseIdleConnections() {
-	for _, m := range b.load().members {
-		if c, ok := m.Endpoint.(interface{ CloseIdleConnections() }); ok {
-			c.CloseIdleConnections()
-		}
+// ForceCondition sets what probing knows of a member, as ActiveHealth.Force does: the
+// probes after it count as ever. To keep a member out use SetStatus.
+func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) error {
+	b.mu.Lock()
+	l := b.lives[id]
+	b.mu.Unlock()
+	switch {
+	case l == nil:
+		return refuse("id", id, ErrUnknownMember)
+	case l.probed == nil:
+		return refuse("id", id, ErrNotProbed)
 	}
+	if err := b.prober.Force(l.incarnation, condition); err != nil {
+		return err
+	}
+	state, _ := b.prober.State(l.incarnation)
+	return b.loop.Report(l.incarnation, state.Excluded, time.Now())
 }
 
-// Close refuses new calls, lets those in flight go on, and closes each endpoint
-// when its last call has ended. It waits for the Balancer's goroutine to end, but
-// for one that is in ObserveState, Connect or Describe, and for the probes, of which
-// one that ignores its context takes no longer than its Timeout. A second Close does
-// nothing more.
-func (b *Balancer) Close() error {
+// EndpointState is one member as it stands.
+type EndpointState[E comparable] struct {
+	MemberInspection
+	// Endpoint is its endpoint.
+	Endpoint E
+	// Probed says whether it is probed, Probe what probes have found, and ProbeErr why
+	// the last one failed; nil if it did not.
+	Probed   bool
+	Probe    health.ActiveState
+	ProbeErr error
+}
+
+// Endpoints returns the state of every member, in the order of the list.
+func (b *Balancer[E]) Endpoints() []EndpointState[E] {
+	now := time.Now()
+	in := b.loop.Inspect(now)
+	states := make([]EndpointState[E], len(in.Members))
 	b.mu.Lock()
-	closed := b.load().closed
-	members := b.members
-	if !closed {
-		b.members = nil
-		b.publish(&published{closed: true})
-		b.stop()
-	}
-	// Such a function may call Close on the goroutine that Close would wait for.
-	wait := b.done != nil && !b.outside
-	b.mu.Unlock()
-	if !closed {
-		for _, m := range members {
-			m.slots.Remove()
+	defer b.mu.Unlock()
+	for i, m := range in.Members {
+		states[i] = EndpointState[E]{MemberInspection: m, Endpoint: m.Value.(E)}
+		l := b.lives[m.ID]
+		if l == nil || l.incarnation != m.Incarnation || l.probed == nil {
+			continue
+		}
+		states[i].Probed = true
+		states[i].Probe, _ = b.prober.State(l.incarnation)
+		if err := l.probed.err.Load(); err != nil {
+			states[i].ProbeErr = *err
 		}
 	}
-	if wait {
-		<-b.done
-	}
-	b.probing.Wait()
+	return states
+}
+
+// Close refuses new calls, lets those in flight go on, and closes each endpoint when
+// its last call has ended. It waits for the Balancer's goroutine, for the probes, and
+// for Config.Close of those who hold no call, which must not call it. A second Close
+// does nothing more.
+func (b *Balancer[E]) Close() error {
+	b.stop()
+	b.loop.Close(time.Now())
+	_ = b.done.Wait(context.Background())
+	b.after.Store(true)
+	b.release()
+	b.ending.Wait()
 	return nil
 }
-
-var _ http.RoundTripper = (*Balancer)(nil)

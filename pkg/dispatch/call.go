@@ -1,316 +1,226 @@
 package dispatch
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"net/http"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
+	"github.com/copyleftdev/poise-go/pkg/observe"
 )
 
-// call is one RoundTrip: its attempts one after the other.
-type call struct {
-	balancer *Balancer
-	request  *http.Request
-	key      poise.Key
-	explain  bool
-	attempts int
+// Call is one attempt at one member, from its admission by Acquire to its end. It is
+// filled in place and must not be copied after use; it may be used again when the
+// attempt has ended and nobody else can end it.
+//
+// The zero value holds nothing.
+//
+// # Contract
+//
+//   - The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
+//   - Answered judges the attempt and keeps its slot; End then tells what came later.
+//   - Answered after Answered or after End returns false and changes nothing.
+//   - End of the zero Call returns false.
+//   - What became of a call counts for nothing at a member that was removed meanwhile.
+//
+// # Cost
+//
+// Answered and End are O(1) and allocate nothing.
+//
+// # Concurrency
+//
+// Several goroutines may call Answered and End; exactly one End gets true.
+type Call struct {
+	mu syncx.Mutex
+	// phase is guarded by mu; the rest is written by Acquire, and by the one who
+	// moves the phase on.
+	phase phase
 
-	// What the call holds at the moment. settle gives back whatever is left.
-	body    io.ReadCloser  // the request's, while no attempt has it
-	next    *attempt       // admitted, not yet sent
-	last    *attempt       // sent last
-	pending *http.Response // of last, until it is delivered or discarded
-
-	sent []visit // the attempts that came to nothing, nil until there is one
-
-	// What the next attempt passes over: tried names every endpoint that was sent to,
-	// or that refused this attempt; spent those only that refused it or that
-	// answered: asking them again at once helps nobody. nil until there is one.
-	tried   *poise.Tried
-	spent   *poise.Tried
-	refusal error // of this attempt: the last one, a capacity error if any was
-
-	decision *poise.Decision // of the last pick, if it is wanted
-}
-
-// visit is an endpoint that the call was sent to, and whether it answered.
-type visit struct {
+	choice   observe.Choice
+	number   int32
+	place    int32
 	member   *member
-	answered bool
+	suspect  *member // whom the policy picked; nil unless Diverted
+	value    any
+	attempts *Attempts
+	passive  health.PassiveCall
+	began    time.Time
+	answered time.Time
+	result   poise.Result // as judged, once it is
 }
 
-// RoundTrip sends the request to an endpoint, and to others while it may be
-// repeated and the first did not serve. Every error is a [*CallError]; where
-// the caller's context ended the call it unwraps to context.Cause. The older
-// Request.Cancel is watched until the header arrives.
-func (b *Balancer) RoundTrip(req *http.Request) (*http.Response, error) {
-	c := call{balancer: b, request: req}
-	if req == nil {
-		return nil, c.fail(&poise.FieldError{Field: "Request", Value: nil, Err: ErrBadRequest})
+// phase is where a Call stands.
+type phase uint8
+
+const (
+	idle phase = iota
+	held
+	answered
+	ended
+	completed // answered and ended at once: for finish only
+)
+
+// Value returns the value of the member; nil before Acquire.
+func (c *Call) Value() any { return c.value }
+
+// ID returns the identity of the member; empty before Acquire.
+func (c *Call) ID() string {
+	if c.member == nil {
+		return ""
 	}
-	resp, err := c.run()
-	if err != nil {
-		return nil, c.fail(err)
-	}
-	return resp, nil
+	return c.member.id
 }
 
-func (c *call) run() (*http.Response, error) {
-	if c.request.Body != http.NoBody {
-		c.body = c.request.Body
+// Incarnation returns the incarnation of the member; 0 before Acquire.
+func (c *Call) Incarnation() uint64 {
+	if c.member == nil {
+		return 0
 	}
-	defer c.settle()
-	if err := c.begin(); err != nil {
-		return nil, err
+	return c.member.incarnation
+}
+
+// Choice returns how the attempt came to the member.
+func (c *Call) Choice() observe.Choice { return c.choice }
+
+// Trial reports whether the attempt finds out whether an ejected member still has
+// to be.
+func (c *Call) Trial() bool { return c.choice == observe.Trial }
+
+// Began returns the instant of the admission.
+func (c *Call) Began() time.Time { return c.began }
+
+// Attempt returns the number of the attempt in its logical call, from 1.
+func (c *Call) Attempt() int { return int(c.number) }
+
+// set begins an attempt. Requires mu.
+func (c *Call) set(m *member, choice observe.Choice, place, number int, q *Query) {
+	if !c.answered.IsZero() {
+		c.answered, c.result = time.Time{}, poise.Result{}
 	}
-	for {
-		err := c.send()
-		if !c.mayRepeat(err) || !c.again() {
-			return c.end(err) // what came of this attempt stands
-		}
-		c.moveOn()
+	c.phase, c.suspect = held, nil
+	c.choice, c.number, c.place = choice, int32(number), int32(place)
+	c.member, c.value, c.attempts, c.began = m, *m.value.Load(), q.Attempts, q.Now
+	if m.core.keyed && !q.Key.IsZero() {
+		c.passive.SetKey(uint64(poise.FNVBasis.Key(q.Key)))
 	}
 }
 
-// begin admits the first attempt.
-func (c *call) begin() (err error) {
-	if err := c.balancer.refuses(c.balancer.load()); err != nil {
-		return err
-	}
-	if err := checkRequest(c.request); err != nil {
-		return err
-	}
-	if ctx := c.request.Context(); ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	cfg := &c.balancer.cfg
-	if cfg.Key != nil {
-		c.key = cfg.Key(c.request)
-	}
-	c.explain = cfg.Explain != nil && cfg.Explain(c.request)
-	c.balancer.budget.Earn()
-	c.next, err = c.admit()
-	return err
-}
-
-// send sends the attempt that was admitted, with the body at hand.
-func (c *call) send() (err error) {
-	body := c.body
-	c.last, c.next, c.body = c.next, nil, nil
-	c.attempts++
-	c.pending, err = c.last.send(body)
-	return err
-}
-
-// again admits another attempt and finds it a body. It reports whether it could.
-// A call that finds nobody to go to gives its retry back.
-func (c *call) again() bool {
-	if !c.replay() {
+// Answered tells that the answer has begun, and how it is judged. It reports whether
+// this call did so.
+func (c *Call) Answered(r poise.Result, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != held {
 		return false
 	}
-	c.sent = append(c.sent, visit{c.last.member, c.pending != nil})
-	if !c.balancer.budget.Spend() {
+	c.phase = answered
+	c.answered, c.result = now, r
+	m := c.member
+	if m.calls != nil {
+		m.calls.Answered(r, c.began, now)
+	}
+	if m.passive != nil && m.passive.Answered(&c.passive, r, now) {
+		c.changed()
+	}
+	c.judge(r, now)
+	if c.attempts != nil {
+		c.attempts.note(int(c.place), r, true)
+	}
+	return true
+}
+
+// changed notes that the member was ejected or came back by this call, or the suspect
+// in whose place it was.
+func (c *Call) changed() {
+	c.member.core.changed(c.member)
+	if c.suspect != nil {
+		c.member.core.changed(c.suspect)
+	}
+}
+
+// judge counts the result where it is counted once.
+func (c *Call) judge(r poise.Result, now time.Time) {
+	m := c.member
+	if m.window != nil {
+		m.window.Record(r.Outcome, now)
+	}
+	if r.Outcome == poise.Success {
+		m.core.budget.Earn()
+	}
+}
+
+// Complete tells of an answer that has begun and ended at once: Answered and End in
+// one step. It reports whether this call ended the attempt; if its answer had begun
+// before, it does what End of a success does.
+func (c *Call) Complete(r poise.Result, now time.Time) bool {
+	c.mu.Lock()
+	switch c.phase {
+	case held:
+	case answered:
+		c.mu.Unlock()
+		return c.End(poise.Result{}, now)
+	default:
+		c.mu.Unlock()
 		return false
 	}
-	var err error
-	if c.next, err = c.admit(); err != nil {
-		c.balancer.budget.refund()
+	c.phase, c.answered = ended, now
+	c.mu.Unlock()
+	m := c.member
+	defer c.finish(completed, r, now)
+	if m.calls != nil {
+		m.calls.Answered(r, c.began, now)
+		m.calls.Ended(poise.Result{}, true, c.began, now)
 	}
-	return err == nil
+	return true
 }
 
-// moveOn leaves the last attempt behind for the next one.
-func (c *call) moveOn() {
-	c.last.retried = true
-	c.leave()
-}
-
-// leave ends the last attempt, if it has not ended, without the caller seeing its
-// response.
-func (c *call) leave() {
-	resp := c.pending
-	c.pending = nil
-	if resp != nil {
-		c.last.discard(resp)
-	} else if c.last != nil {
-		c.last.tellLate()
-	}
-}
-
-// end returns what came of the last attempt.
-func (c *call) end(err error) (*http.Response, error) {
-	if err != nil {
-		return nil, err
-	}
-	resp := c.pending
-	c.pending = nil
-	return c.last.deliver(resp), nil
-}
-
-// settle runs last, on a panic too, and gives back what the call holds. What may
-// panic again, the observer, comes last.
-func (c *call) settle() {
-	if c.body != nil {
-		closeQuietly(c.body)
-	}
-	if c.last != nil && c.last.sent != nil {
-		c.last.sent.settle()
-	}
-	if c.next != nil {
-		c.next.release(poise.Cancelled)
-	}
-	c.leave()
-}
-
-// fail wraps the error of the call.
-func (c *call) fail(err error) error {
-	failure := &CallError{Attempts: c.attempts, Err: err, Decision: c.decision}
-	if c.last != nil {
-		failure.Endpoint = c.last.member.ID
-	}
-	return failure
-}
-
-// mayRepeat reports whether the request may be sent to another endpoint: the
-// attempt did not serve, attempts are left, the caller still waits and its body
-// is sound, and sending it twice does no harm, because it is idempotent or because
-// nothing was sent.
-func (c *call) mayRepeat(err error) bool {
-	if err == nil && !worthRepeating(c.pending) {
+// End ends the attempt and gives its slot back. If the answer never began, the
+// result is how the attempt is judged; else it is what became of the answer. It
+// reports whether this call did so.
+func (c *Call) End(r poise.Result, now time.Time) bool {
+	c.mu.Lock()
+	was := c.phase
+	if was != held && was != answered {
+		c.mu.Unlock()
 		return false
 	}
-	if c.attempts >= c.balancer.cfg.Attempts || c.last.callersDoing() {
-		return false
+	c.phase = ended
+	c.mu.Unlock()
+	m := c.member
+	defer c.finish(was, r, now)
+	if m.calls != nil {
+		m.calls.Ended(r, was == answered, c.began, now)
 	}
-	return idempotent(c.request) || errors.Is(err, ErrNotSent)
+	return true
 }
 
-// replay finds the body for another attempt: the same one if nothing has read
-// from it, else a fresh one from GetBody. It reports false if there is neither.
-func (c *call) replay() bool {
-	sent := c.last.sent
-	if sent == nil {
-		return true
+// finish does what a tracker that panics must not keep from being done.
+func (c *Call) finish(was phase, r poise.Result, now time.Time) {
+	m := c.member
+	if m.passive != nil && m.passive.End(&c.passive, r, now) {
+		c.changed()
 	}
-	if c.body = sent.take(); c.body != nil {
-		return true
+	judged := r
+	if was == answered {
+		judged = c.result
+	} else {
+		c.judge(r, now)
 	}
-	if c.request.GetBody == nil {
-		return false
+	if c.attempts != nil && was != answered {
+		c.attempts.note(int(c.place), judged, was == completed)
 	}
-	body, err := c.request.GetBody()
-	c.body = body
-	return err == nil && body != nil
-}
-
-// admit picks an endpoint and takes its slot. A pick that admission refuses is
-// made again without that endpoint, up to Config.Admissions times.
-func (c *call) admit() (*attempt, error) {
-	b := c.balancer
-	a := c.newAttempt()
-	if c.explain {
-		a.decision = new(poise.Decision)
-		c.decision = a.decision
+	observer := m.core.observer
+	if observer == nil {
+		m.ended(now)
+		return
 	}
-	c.recall()
-	for range b.cfg.Admissions {
-		m, err := c.pick(a)
-		if err != nil {
-			return nil, err
-		}
-		if err = a.enter(m); err == nil {
-			return a, nil
-		}
-		c.exclude(&c.tried, m)
-		c.exclude(&c.spent, m)
-		if c.refusal == nil || errors.Is(err, poise.ErrAtCapacity) {
-			c.refusal = err
-		}
+	e := observe.Ended{
+		ID: m.id, Incarnation: m.incarnation, Attempt: int(c.number), Choice: c.choice,
+		Result: judged, Began: c.began, Answered: c.answered, At: now,
 	}
-	return nil, c.refusal
-}
-
-// recall begins an attempt with what earlier ones were sent to. What refused them
-// may admit this one.
-func (c *call) recall() {
-	c.tried, c.spent, c.refusal = nil, nil, nil
-	for _, v := range c.sent {
-		c.exclude(&c.tried, v.member)
-		if v.answered {
-			c.exclude(&c.spent, v.member)
-		}
+	if was == answered {
+		e.Late = r
 	}
-}
-
-// enter takes the slot of the endpoint and the permits of its quarantine and circuit.
-// The circuit is asked last, so that nothing can keep its trial from being made.
-func (a *attempt) enter(m *member) (err error) {
-	if a.permit, err = m.quarantine.Admit(); err != nil {
-		return err
-	}
-	if a.slot, err = m.slots.Begin(); err != nil {
-		a.balancer.callEnded(m) // it held a slot for a moment
-		return err
-	}
-	if a.told != nil {
-		poke, err := m.signals.admit(a.told, a.began)
-		if poke {
-			a.balancer.poke()
-		}
-		if err != nil {
-			a.slot.Release()
-			a.balancer.callEnded(m)
-			return err
-		}
-	}
-	a.member = m
-	return nil
-}
-
-// pick asks the current picker. Where every eligible endpoint was tried, a retry
-// after an error goes to one that was, but not to one that refused or answered.
-func (c *call) pick(a *attempt) (*member, error) {
-	current := c.balancer.load()
-	if err := c.balancer.refuses(current); err != nil {
-		return nil, err
-	}
-	query := poise.Query{Key: c.key, Tried: c.tried, Why: a.decision, Now: a.began}
-	selection, err := current.picker.Pick(query)
-	if errors.Is(err, poise.ErrAllTried) && c.pending == nil {
-		query.Tried = c.spent
-		selection, err = current.picker.Pick(query)
-	}
-	if errors.Is(err, poise.ErrAllTried) {
-		return nil, c.allRefused()
-	}
-	if err != nil {
-		return nil, err
-	}
-	index, err := current.view.Index(selection)
-	if err != nil {
-		return nil, err
-	}
-	return current.members[index], nil
-}
-
-// allRefused is the error of a call that every eligible endpoint refused.
-func (c *call) allRefused() error {
-	if errors.Is(c.refusal, poise.ErrAtCapacity) {
-		return c.refusal
-	}
-	if c.refusal != nil {
-		return fmt.Errorf("%w: %w", poise.ErrNoEligible, c.refusal)
-	}
-	return poise.ErrNoEligible
-}
-
-// exclude adds the endpoint to a set that may not exist yet: most calls need none.
-func (c *call) exclude(set **poise.Tried, m *member) {
-	if *set == nil {
-		*set = new(poise.Tried)
-	}
-	(*set).Add(m.ID, m.incarnation)
+	m.ended(now) // from here on the Call may be somebody else's
+	observer.Ended(e)
 }

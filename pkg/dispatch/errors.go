@@ -2,111 +2,89 @@ package dispatch
 
 import (
 	"errors"
-	"fmt"
+	"reflect"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// Errors of a call. They arrive inside a CallError.
+// Errors of a call and of a change.
 var (
-	// ErrClosed means the Balancer was closed. Nothing was sent.
-	ErrClosed = errors.New("dispatch: balancer is closed")
-	// ErrDraining means the endpoint takes no new calls. Another endpoint may.
-	ErrDraining = errors.New("dispatch: endpoint is draining")
-	// ErrSetAside means the endpoint waits out a backoff after failures in a row.
-	ErrSetAside = errors.New("dispatch: endpoint is set aside")
-	// ErrAttemptTimeout means the response header did not arrive within
-	// Config.AttemptTimeout. It is a net.Error whose Timeout is true.
-	ErrAttemptTimeout error = timeoutError{}
-	// ErrNotSent means that no byte of the request left this process, so that even
-	// a request that must not be repeated may be sent elsewhere. An Endpoint that
-	// knows so says it by an error that matches.
-	ErrNotSent = errors.New("dispatch: not sent")
-	// ErrBodyPanic means the reader of the request body panicked.
-	ErrBodyPanic = errors.New("dispatch: request body panicked")
-	// ErrDirectoryClosed means that the Directory was closed, after which
-	// MembershipConfig.FailClosed lets nothing more be called or changed.
-	ErrDirectoryClosed = errors.New("dispatch: the directory is closed")
-	// ErrFollowing means a list of members for a Balancer that has those of a
-	// Directory. Change them there.
-	ErrFollowing = errors.New("dispatch: the members are those of a directory")
-	// ErrMemberPanic means that Connect or Describe of a Membership panicked. It
-	// arrives inside a MemberError; the last good picker serves.
-	ErrMemberPanic = errors.New("dispatch: connecting or describing a member panicked")
-	// ErrPolicyPanic means that Prepare of the policy panicked. Nothing has changed,
-	// and the last good picker serves.
-	ErrPolicyPanic = errors.New("dispatch: policy panicked")
+	// ErrClosed means that the loop was closed. Nobody was chosen, nothing has
+	// changed.
+	ErrClosed = errors.New("dispatch: closed")
+	// ErrDraining means that the member takes no new calls. Another one may.
+	ErrDraining = errors.New("dispatch: the member is draining")
+	// ErrWaited means that a waiting call found nobody until its time was over. It
+	// arrives together with the error that made the call wait.
+	ErrWaited = errors.New("dispatch: nobody was found in the time to wait")
+	// ErrPolicyPanic means that Prepare of the policy, or a transform, panicked.
+	// Nothing has changed, and the last good picker serves.
+	ErrPolicyPanic = errors.New("dispatch: policy or transform panicked")
+	// ErrSourceClosed means that the directory was closed, after which
+	// DirectoryConfig.FailClosed lets nothing more be called.
+	ErrSourceClosed = errors.New("dispatch: the source of the members is closed")
+	// ErrHasSource means a list of members for a Balancer that has those of a Source.
+	// Change them there.
+	ErrHasSource = errors.New("dispatch: the members are those of a source")
+	// ErrMemberPanic means that a function that makes or describes a member panicked.
+	// The member is left out.
+	ErrMemberPanic = errors.New("dispatch: connecting, describing or probing a member panicked")
+	// ErrNoPicker means that Prepare of the policy returned neither picker nor error.
+	ErrNoPicker = errors.New("dispatch: the policy returned neither picker nor error")
 )
 
 // Errors of bad input. They arrive inside a poise.FieldError.
 var (
-	// ErrMissing means a required field is not set.
+	// ErrMissing means that a required field is not set.
 	ErrMissing = errors.New("dispatch: required")
 	// ErrOutOfRange means a number or duration outside its legal range.
 	ErrOutOfRange = errors.New("dispatch: out of range")
+	// ErrUnknownMember means that no member has that identity or incarnation.
+	ErrUnknownMember = errors.New("dispatch: unknown member")
+	// ErrOldIncarnation means an incarnation number that another member has, or one
+	// that was removed and still holds calls.
+	ErrOldIncarnation = errors.New("dispatch: the incarnation belongs to another member, or to one that was removed and holds calls")
 	// ErrNotComparable means an Endpoint whose value cannot be compared, so that it
 	// cannot be told from others. A pointer can.
-	ErrNotComparable = errors.New("dispatch: endpoint cannot be compared; use a pointer")
-	// ErrBadAddress means an address that is not host:port, with a port from 1 to
-	// 65535.
-	ErrBadAddress = errors.New("dispatch: not a host:port address with a port from 1 to 65535")
-	// ErrBadRequest means a request that net/http would refuse to send.
-	ErrBadRequest = errors.New("dispatch: malformed request")
-	// ErrUnknownEndpoint means no member has that identity.
-	ErrUnknownEndpoint = errors.New("dispatch: unknown endpoint")
-	// ErrNotProbed means that an endpoint is not probed, so that it has no condition.
-	ErrNotProbed = errors.New("dispatch: the endpoint is not probed")
-	// ErrNoCircuit means that an endpoint has no circuit, because Health.Circuit is
-	// off.
-	ErrNoCircuit = errors.New("dispatch: the endpoint has no circuit")
-	// ErrSharedEndpoint means that two identities, or two lives of one identity, have
-	// one Endpoint value, which could not be closed with either.
-	ErrSharedEndpoint = errors.New("dispatch: endpoint belongs to another identity, or to a life that has not ended")
-	// ErrFixedLimit means another Limit for an endpoint that stays in the list.
-	ErrFixedLimit = errors.New("dispatch: the limit of an endpoint is fixed; another Endpoint may have another")
-	// ErrHiddenQueue means a transport whose own limit would queue calls where no
-	// policy can see them.
-	ErrHiddenQueue = errors.New("dispatch: MaxConnsPerHost queues calls out of sight; use Member.Limit")
+	ErrNotComparable = errors.New("dispatch: the endpoint cannot be compared; use a pointer")
+	// ErrSharedEndpoint means that two members, or two lives of one, have one Endpoint,
+	// which could not be closed with either.
+	ErrSharedEndpoint = errors.New("dispatch: the endpoint belongs to another member, or to one that has not ended")
+	// ErrNotProbed means that a member is not probed, so that it has no condition.
+	ErrNotProbed = errors.New("dispatch: the member is not probed")
+	// ErrCallInUse means a Call that holds an attempt already.
+	ErrCallInUse = errors.New("dispatch: the call holds an attempt")
 )
 
-// CallError is every error that Balancer.RoundTrip returns.
-type CallError struct {
-	// Endpoint is the identity of the endpoint that was tried last; empty if the
-	// call was sent nowhere.
-	Endpoint string
-	// Attempts is how often the call was sent. It counts attempts, not endpoints.
-	Attempts int
-	// Err is what went wrong last; context.Cause where the caller's context ended
-	// the call.
-	Err error
-	// Decision says how the last pick came out, if Config.Explain wanted it: that of
-	// a call which was refused, or of a retry for which nobody was left. nil if
-	// nothing was picked.
-	Decision *poise.Decision
-}
-
-// Error names the endpoint, the number of attempts and the cause.
-func (e *CallError) Error() string {
-	if e.Attempts == 0 {
-		return fmt.Sprintf("dispatch: not sent: %v", e.Err)
+// defaultTo returns v, or the default where v is the zero value.
+func defaultTo[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
+		return def
 	}
-	return fmt.Sprintf("dispatch: attempt %d, at %s: %v", e.Attempts, e.Endpoint, e.Err)
+	return v
 }
 
-// Unwrap returns the cause.
-func (e *CallError) Unwrap() error { return e.Err }
-
-// Timeout reports whether the cause was a timeout, as net.Error has it.
-func (e *CallError) Timeout() bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](e.Err)
-	return ok && t.Timeout()
+func refuse(field string, value any, err error) error {
+	return &poise.FieldError{Field: field, Value: value, Err: err}
 }
 
-type timeoutError struct{}
+func outOfRange(field string, value any) error { return refuse(field, value, ErrOutOfRange) }
 
-func (timeoutError) Error() string   { return "dispatch: no response header within the attempt timeout" }
-func (timeoutError) Timeout() bool   { return true }
-func (timeoutError) Temporary() bool { return true }
+// inField puts the name of a field before that of a field of it.
+func inField(field string, err error) error {
+	if refused, ok := errors.AsType[*poise.FieldError](err); ok {
+		return &poise.FieldError{Field: field + "." + refused.Field, Value: refused.Value, Err: refused.Err}
+	}
+	return err
+}
+
+// isNil reports whether an interface holds nothing, or a nil pointer or function,
+// of which no method could be called.
+func isNil(v any) bool {
+	if v == nil {
+		return true
+	}
+	value := reflect.ValueOf(v)
+	return (value.Kind() == reflect.Pointer || value.Kind() == reflect.Func) && value.IsNil()
+}

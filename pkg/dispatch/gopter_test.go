@@ -5,13 +5,12 @@ import (
 	"os"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 
-	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // gopterParameters reads GOPTER_SEED and GOPTER_CHECKS.
@@ -39,48 +38,42 @@ type verdict struct{}
 
 func (verdict) Helper() {}
 
-func (verdict) Fatalf(format string, args ...any) { panic(broken(fmt.Sprintf(format, args...))) }
+func (verdict) Fatalf(format string, args ...any) { panic(verdictText(fmt.Sprintf(format, args...))) }
 
-type broken string
+type verdictText string
 
-func lawfully(law func(failer)) (fault string) {
+// verdictOf returns what a law said, empty where it held.
+func verdictOf(law func(failer)) (text string) {
 	defer func() {
-		switch v := recover().(type) {
-		case nil:
-		case broken:
-			fault = string(v)
-		default:
-			panic(v)
+		if v := recover(); v != nil {
+			said, ok := v.(verdictText)
+			if !ok {
+				panic(v)
+			}
+			text = string(said)
 		}
 	}()
 	law(verdict{})
 	return ""
 }
 
-// Claim: Admit refuses exactly while the endpoint is aside.
-//
-// Claim: A result of a call that was admitted before the endpoint was last set aside changes nothing.
-func TestQuarantine_LawsByGopter(t *testing.T) {
-	laws := gopter.NewProperties(gopterParameters(t))
-	laws.Property("a Quarantine decides as its slow twin", prop.ForAll(
-		func(failures uint8, backoff uint32, longest uint8, seed uint64, script []uint16) string {
-			first := time.Duration(backoff) + 1
-			cfg := dispatch.QuarantineConfig{
-				Failures: int(failures%4) + 1, Backoff: first, MaxBackoff: first * (time.Duration(longest) + 1),
-			}
-			return lawfully(func(t failer) { requireQuarantine(t, cfg, seed, script) })
-		}, gen.UInt8(), gen.UInt32(), gen.UInt8(), gen.UInt64(), gen.SliceOf(gen.UInt16())))
-	laws.TestingRun(t)
+// scriptOf returns the script of a seed.
+func scriptOf(seed uint64, length int) []byte {
+	chance := poise.NewGenerator(seed)
+	script := make([]byte, length)
+	for i := range script {
+		script[i] = byte(chance.Uint64())
+	}
+	return script
 }
 
-// Claim: After Remove, the idle function runs exactly once, when the last slot has come back.
+// Claim: A call is refused only while no eligible member that it may go to has room.
 //
-// Claim: Slots held at once never exceed the limit of Slots.
-func TestSlots_LawsByGopter(t *testing.T) {
-	laws := gopter.NewProperties(gopterParameters(t))
-	laws.Property("Slots count as their slow twin", prop.ForAll(
-		func(limit uint8, script []uint8) string {
-			return lawfully(func(t failer) { requireSlots(t, uint64(limit%5), script) })
-		}, gen.UInt8(), gen.SliceOf(gen.UInt8())))
-	laws.TestingRun(t)
+// Claim: Each value of a member that was removed is released once, when its last call has ended.
+func TestLoop_GopterLawAgreesWithItsSlowTwin(t *testing.T) {
+	properties := gopter.NewProperties(gopterParameters(t))
+	properties.Property("a loop agrees with its slow twin", prop.ForAll(func(seed uint64, length int) string {
+		return verdictOf(func(t failer) { playLoop(t, scriptOf(seed, length)) })
+	}, gen.UInt64(), gen.IntRange(0, 2000)))
+	properties.TestingRun(t)
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -20,7 +21,7 @@ func newRetryBudget(t testing.TB, percent, burst int) *dispatch.RetryBudget {
 }
 
 func spendAll(b *dispatch.RetryBudget) (n int) {
-	for b.Spend() {
+	for b.Spend(epoch) {
 		n++
 	}
 	return n
@@ -52,7 +53,7 @@ func TestRetryBudget_SpendsOnlyWhatIsThere(t *testing.T) {
 	for call := range 4 {
 		b.Earn()
 		for range 3 {
-			if b.Spend() {
+			if b.Spend(epoch) {
 				t.Fatalf("a retry after %d calls", call+1)
 			}
 		}
@@ -63,7 +64,7 @@ func TestRetryBudget_SpendsOnlyWhatIsThere(t *testing.T) {
 	}
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 func TestRetryBudget_HoldsUnderContention(t *testing.T) {
 	const callers, rounds = 4, 3000
 	b := newRetryBudget(t, 30, 5)
@@ -73,7 +74,7 @@ func TestRetryBudget_HoldsUnderContention(t *testing.T) {
 		group.Go(func() {
 			for range rounds {
 				b.Earn()
-				for b.Spend() {
+				for b.Spend(epoch) {
 					granted.Add(1)
 				}
 			}
@@ -87,7 +88,7 @@ func TestRetryBudget_HoldsUnderContention(t *testing.T) {
 	}
 }
 
-// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the calls.
+// Claim: The retries that were granted never exceed Burst plus Percent of a hundredth of the successes plus PerSecond for each second that has passed.
 //
 // Claim: Spend with nothing saved returns false and changes nothing.
 //
@@ -109,7 +110,7 @@ func TestRetryBudget_LawAgreesWithItsSlowTwin(t *testing.T) {
 				continue
 			}
 			want := saved >= 100
-			if got := b.Spend(); got != want {
+			if got := b.Spend(epoch); got != want {
 				t.Fatalf("Spend with %d hundredths is %t", saved, got)
 			}
 			if want {
@@ -128,13 +129,62 @@ func TestNewRetryBudget_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 		field          string
 		percent, burst int
 	}{
-		{"RetryBudget.Percent", -1, 1},
-		{"RetryBudget.Percent", 1001, 1},
-		{"RetryBudget.Burst", 1, -1},
-		{"RetryBudget.Burst", 1, 1_000_001},
+		{"Percent", -1, 1},
+		{"Percent", 1001, 1},
+		{"Burst", 1, -1},
+		{"Burst", 1, 1_000_001},
 	} {
 		_, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{Percent: row.percent, Burst: row.burst})
 		requireField(t, err, row.field, dispatch.ErrOutOfRange)
 	}
 	newRetryBudget(t, 1000, 1_000_000)
+}
+
+// Claim: A second earns PerSecond retries, whatever traffic there is.
+//
+// Claim: The retries saved up never exceed Burst.
+//
+// Claim: A clock that steps back earns nothing, and goes on earning from there.
+//
+// Cases: B83.
+func TestRetryBudget_EarnsByTime(t *testing.T) {
+	b, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spend := func(now time.Time) (n int) {
+		for b.Spend(now) {
+			n++
+		}
+		return n
+	}
+	now := epoch
+	for _, row := range []struct {
+		later time.Duration
+		want  int
+	}{
+		{0, 10}, {0, 0}, {time.Second, 3}, {333 * time.Millisecond, 0}, {time.Millisecond, 1},
+		{time.Hour, 10}, {time.Second, 3}, {-time.Hour, 0}, {time.Second, 3},
+	} {
+		now = now.Add(row.later)
+		if got := spend(now); got != row.want {
+			t.Errorf("%v later there are %d, want %d", row.later, got, row.want)
+		}
+	}
+	// Asked often, a second earns no less.
+	granted := 0
+	for range 1000 {
+		now = now.Add(time.Millisecond)
+		granted += spend(now)
+	}
+	if granted != 3 {
+		t.Errorf("a second of asking each millisecond earned %d", granted)
+	}
+	bare, err := dispatch.NewRetryBudget(dispatch.RetryBudgetConfig{NoFloor: true, Burst: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bare.Spend(epoch) || bare.Spend(epoch.Add(time.Hour)) {
+		t.Error("without a floor time earns")
+	}
 }

@@ -1,549 +1,172 @@
 package dispatch_test
 
 import (
-	"errors"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
+	"time"
+
+	"pgregory.net/rapid"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
-	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
-// policies are all policies that need no key, fresh for each test.
-func policies(t testing.TB) map[string]poise.Policy {
-	t.Helper()
-	two, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
+// state is a call that was sent once, with everybody left.
+func state(edit func(*dispatch.RetryState)) (s dispatch.RetryState) {
+	s.Sent, s.Untried, s.UntriedEjected, s.Again = 1, true, true, true
+	if edit != nil {
+		edit(&s)
 	}
-	random, err := policy.NewRandom(policy.RandomConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string]poise.Policy{
-		"RoundRobin": new(policy.RoundRobin), "LeastLoaded": new(policy.LeastLoaded),
-		"Random": random, "PowerOfTwoChoices": two,
-	}
+	return s
 }
 
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
-//
-// Cases: B49.
-func TestBalancer_RetriesOnlyWhereItHasNotBeen(t *testing.T) {
-	for name, chosen := range policies(t) {
-		t.Run(name, func(t *testing.T) {
-			var events record
-			var endpoints []dispatch.Endpoint
-			for range 5 {
-				endpoints = append(endpoints, failing(errBroken))
-			}
-			b := newBalancer(t, dispatch.Config{
-				Policy: chosen, Attempts: 5, Observe: events.observe,
-				Quarantine: dispatch.QuarantineConfig{Off: true}, RetryBudget: dispatch.RetryBudgetConfig{Burst: 1000},
-			}, endpoints...)
-			for call := range 50 {
-				_, err := get(t, b)
-				if failure := requireCallError(t, err); failure.Attempts != 5 || !errors.Is(err, errBroken) {
-					t.Fatalf("got %+v", failure)
-				}
-				seen := map[string]bool{}
-				for i, e := range events.events[5*call:] {
-					if seen[e.Endpoint] || e.Attempt != i+1 || e.Retried != (i < 4) {
-						t.Fatalf("call %d went to %v", call, events.all()[5*call:])
-					}
-					seen[e.Endpoint] = true
-				}
-			}
-		})
-	}
+// rules are the defaults, filled in as NewLoop does.
+func rules() (c dispatch.RetryConfig) {
+	c.Attempts, c.EjectedAttempts, c.OverloadedPercent = 3, 2, 25
+	return c
 }
 
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
+// Claim: A call that was served, that its caller left, or that was its caller's mistake is not repeated.
 //
-// Cases: B49.
-func TestBalancer_RetriesTheOnlyEndpointWhenThereIsNoOther(t *testing.T) {
-	for name, limit := range map[string]uint64{"without a limit": 0, "with a limit of one": 1} {
-		t.Run(name, func(t *testing.T) {
-			e := &fake{}
-			e.answer = func(*http.Request) (*http.Response, error) {
-				if e.calls.Load() < 3 {
-					return nil, errBroken
-				}
-				return reply(200, ""), nil
-			}
-			b := newBalancer(t, dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: e, Limit: limit}}})
-			if status, err := get(t, b); status != 200 || err != nil || e.calls.Load() != 3 {
-				t.Errorf("got %d, %v after %d calls", status, err, e.calls.Load())
-			}
-		})
-	}
-}
-
-// Claim: A retry goes back to an endpoint that was tried only after an error, and never to one that answered.
+// Claim: A call of which nothing was sent goes on to every member that is left and not ejected, and then to at most EjectedAttempts that are.
 //
-// Cases: B49.
-func TestBalancer_GoesBackOnlyAfterAnError(t *testing.T) {
-	fails := func() (*http.Response, error) { return nil, errBroken }
-	busy := func(status int) func() (*http.Response, error) {
-		return func() (*http.Response, error) { return reply(status, ""), nil }
-	}
+// Claim: A call that may have been received is repeated only if it is repeatable.
+//
+// Claim: A call is sent at most Attempts times, trials aside.
+//
+// Claim: After "too busy" or silence a call is repeated only while at most OverloadedPercent of the calls end so.
+//
+// Claim: A failed trial costs no retry.
+func TestRetryConfig_NextByTable(t *testing.T) {
+	silent := poise.Result{Outcome: poise.Silent}
 	for _, row := range []struct {
-		name      string
-		endpoints []func() (*http.Response, error)
-		went      string
-		status    int // 0: an error
+		name       string
+		state      dispatch.RetryState
+		result     poise.Result
+		repeatable bool
+		want       dispatch.StepReason
+		repeat     bool
 	}{
-		{"an error of the only one", []func() (*http.Response, error){fails}, "aaaa", 0},
-		{"502 of the only one", []func() (*http.Response, error){busy(502)}, "a", 502},
-		{"503 of the only one", []func() (*http.Response, error){busy(503)}, "a", 503},
-		{"504 of the only one", []func() (*http.Response, error){busy(504)}, "a", 504},
-		{"503 of both", []func() (*http.Response, error){busy(503), busy(502)}, "ab", 502},
-		{"an error, then 503", []func() (*http.Response, error){fails, busy(503)}, "ab", 503},
-		{"503, then errors", []func() (*http.Response, error){busy(503), fails}, "abbb", 0},
-		{"errors of both", []func() (*http.Response, error){fails, fails}, "abab", 0},
+		{"served", state(nil), success, true, dispatch.Served, false},
+		{"cancelled", state(nil), poise.Result{Outcome: poise.Cancelled}, true, dispatch.CallersOwn, false},
+		{"invalid", state(nil), poise.Result{Outcome: poise.Invalid}, true, dispatch.CallersOwn, false},
+		{"failed", state(nil), failure, true, dispatch.Paid, true},
+		{"failed, not repeatable", state(nil), failure, false, dispatch.NotRepeatable, false},
+		{"silent, not repeatable", state(nil), silent, false, dispatch.NotRepeatable, false},
+		{"sent often enough", state(func(s *dispatch.RetryState) { s.Sent = 3 }), failure, true, dispatch.EnoughAttempts, false},
+		{"nothing sent", state(func(s *dispatch.RetryState) { s.Sent = 0 }), unreachable, false, dispatch.NothingSent, true},
+		{"nothing sent, after many", state(func(s *dispatch.RetryState) { s.Sent = 9 }), unreachable, false, dispatch.NothingSent, true},
+		{"nothing sent, only ejected left", state(func(s *dispatch.RetryState) { s.Untried, s.Ejected = false, 1 }), unreachable, false, dispatch.NothingSent, true},
+		{"nothing sent, two ejected tried", state(func(s *dispatch.RetryState) { s.Untried, s.Again, s.Ejected = false, false, 2 }), unreachable, false, dispatch.NobodyLeft, false},
+		{"nothing sent, somebody tried is left", state(func(s *dispatch.RetryState) { s.Untried, s.UntriedEjected = false, false }), unreachable, true, dispatch.Paid, true},
+		{"nobody left", state(func(s *dispatch.RetryState) { s.Untried, s.UntriedEjected, s.Again = false, false, false }), failure, true, dispatch.NobodyLeft, false},
+		{"too busy", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.25 }), overloaded, true, dispatch.Paid, true},
+		{"too busy, as many", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.26 }), overloaded, true, dispatch.FleetOverloaded, false},
+		{"silent, as many", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.26 }), silent, true, dispatch.FleetOverloaded, false},
+		{"failed while many are busy", state(func(s *dispatch.RetryState) { s.OverloadedShare = 0.9 }), failure, true, dispatch.Paid, true},
+		{"a trial failed", state(func(s *dispatch.RetryState) { s.Sent, s.Trial = 3, true }), failure, true, dispatch.TrialFailed, true},
+		{"a trial failed, not repeatable", state(func(s *dispatch.RetryState) { s.Trial = true }), failure, false, dispatch.NotRepeatable, false},
 	} {
-		t.Run(row.name, func(t *testing.T) {
-			var went strings.Builder
-			var list []dispatch.Endpoint
-			for i, answer := range row.endpoints {
-				list = append(list, &fake{answer: func(*http.Request) (*http.Response, error) {
-					went.WriteByte('a' + byte(i))
-					return answer()
-				}})
-			}
-			b := newBalancer(t, dispatch.Config{Attempts: 4, Quarantine: dispatch.QuarantineConfig{Off: true}}, list...)
-			status, err := get(t, b)
-			if went.String() != row.went || status != row.status || (err == nil) != (status != 0) {
-				t.Errorf("it went to %s and ended with %d, %v; want %s and %d", &went, status, err, row.went, row.status)
-			}
-			if err != nil && requireCallError(t, err).Attempts != len(row.went) {
-				t.Errorf("the error counts %d attempts", requireCallError(t, err).Attempts)
-			}
-		})
+		step := rules().Next(row.state, row.result, row.repeatable)
+		if step.Reason != row.want || (step.Action == dispatch.Repeat) != row.repeat {
+			t.Errorf("%s: %v because %v, want %t because %v", row.name, step.Action, step.Reason, row.repeat, row.want)
+		}
+	}
+	off := rules()
+	off.Off = true
+	if step := off.Next(state(nil), unreachable, true); step.Action != dispatch.Stop || step.Reason != dispatch.RetriesOff {
+		t.Errorf("with retries off: %v", step)
 	}
 }
 
-// A call that finds nobody to go to next spends no retry.
-func TestBalancer_SpendsARetryOnlyToMakeIt(t *testing.T) {
-	busy, other := answering(503), answering(503)
-	b := newBalancer(t, dispatch.Config{
-		Quarantine: dispatch.QuarantineConfig{Off: true}, RetryBudget: dispatch.RetryBudgetConfig{Percent: 1, Burst: 3},
-	}, busy)
-	for range 20 {
-		_, _ = get(t, b)
-	}
-	if err := b.Update(members(busy, other)); err != nil {
-		t.Fatal(err)
-	}
-	before := busy.calls.Load() + other.calls.Load()
-	for range 5 {
-		_, _ = get(t, b)
-	}
-	if n := busy.calls.Load() + other.calls.Load() - before; n != 5+3 {
-		t.Errorf("%d attempts for five calls and three retries saved", n)
-	}
-}
-
-func TestBalancer_AttemptsNoMoreThanItMay(t *testing.T) {
-	for attempts, want := range map[int]int64{0: 3, 1: 1, 2: 2, 7: 7} {
-		e := failing(errBroken)
-		b := newBalancer(t, dispatch.Config{Attempts: attempts, Quarantine: dispatch.QuarantineConfig{Off: true}}, e)
-		if _, err := get(t, b); err == nil || e.calls.Load() != want {
-			t.Errorf("Attempts %d: %d calls", attempts, e.calls.Load())
-		}
-	}
-}
-
-func TestBalancer_RetriesWithinItsBudget(t *testing.T) {
-	e := failing(errBroken)
-	b := newBalancer(t, dispatch.Config{
-		RetryBudget: dispatch.RetryBudgetConfig{Percent: 10, Burst: 2}, Quarantine: dispatch.QuarantineConfig{Off: true},
-	}, e)
-	const calls = 200
-	for range calls {
-		_, _ = get(t, b)
-	}
-	// The first call finds the budget full, so that what it earns is lost.
-	if n := e.calls.Load() - calls; n != 2+(calls-1)/10 {
-		t.Errorf("%d retries for %d calls", n, calls)
-	}
-}
-
-// Cases: B13.
-func TestBalancer_PicksAgainWhereAdmissionRefuses(t *testing.T) {
-	for name, chosen := range policies(t) {
-		t.Run(name, func(t *testing.T) {
-			list := members(answering(200), answering(200), answering(200))
-			for i := range list {
-				list[i].Limit = 2
-			}
-			b := newBalancer(t, dispatch.Config{Policy: chosen, Members: list})
-			var held []*http.Response
-			for range 6 {
-				resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-				if err != nil {
-					t.Fatal(err)
-				}
-				held = append(held, resp)
-			}
-			for _, state := range b.Endpoints() {
-				if state.InFlight != 2 || state.Limit != 2 {
-					t.Errorf("%+v", state)
-				}
-			}
-			_, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-			if failure := requireCallError(t, err); !errors.Is(err, poise.ErrAtCapacity) || failure.Attempts != 0 {
-				t.Errorf("all at capacity: got %+v", failure)
-			}
-			for _, resp := range held {
-				_ = resp.Body.Close()
-			}
-			if status, err := get(t, b); status != 200 {
-				t.Errorf("afterwards: got %d, %v", status, err)
-			}
-		})
-	}
-}
-
-// stale returns a policy whose pickers offer every member in turn, eligible in the
-// first View or not: as a picker that is older than what admission knows.
-func stale() poise.Policy {
-	return fixed{func(v *poise.View) (poise.Picker, error) {
-		next := 0
-		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
-			rest := v.Untried(q.Tried)
-			if rest.Len() == 0 {
-				return poise.Selection{}, poise.ErrAllTried
-			}
-			next++
-			return v.Select(rest.At((next - 1) % rest.Len()))
-		}), nil
-	}}
-}
-
-// once lets a policy prepare the first time only, so that its picker grows old.
-func once(p poise.Policy) poise.Policy {
-	prepared := false
-	return fixed{func(v *poise.View) (poise.Picker, error) {
-		if prepared {
-			return nil, errBroken
-		}
-		prepared = true
-		return p.Prepare(v)
-	}}
-}
-
-func TestBalancer_TellsFullFromShut(t *testing.T) {
-	setUp := func(admissions int, limits ...uint64) (*dispatch.Balancer, []dispatch.Member) {
-		var list []dispatch.Member
-		for i, limit := range limits {
-			list = append(list, dispatch.Member{ID: string(rune('a' + i)), Endpoint: failing(errBroken), Limit: limit})
-		}
-		b := newBalancer(t, dispatch.Config{
-			Policy: once(stale()), Members: list, Attempts: 1, Admissions: admissions,
-			Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1},
-		})
-		return b, list
-	}
-	t.Run("all set aside", func(t *testing.T) {
-		b, _ := setUp(16, 0, 0, 0)
-		for range 3 {
-			_, _ = get(t, b)
-		}
-		if _, err := get(t, b); !errors.Is(err, poise.ErrNoEligible) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("more set aside than admissions", func(t *testing.T) {
-		b, _ := setUp(2, 0, 0, 0)
-		for range 3 {
-			_, _ = get(t, b)
-		}
-		if _, err := get(t, b); !errors.Is(err, dispatch.ErrSetAside) {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("one set aside, the other full", func(t *testing.T) {
-		b, list := setUp(16, 0, 1)
-		_, _ = get(t, b) // sets a aside
-		serving := list[1].Endpoint.(*fake)
-		serving.answer = answering(200).answer
-		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			if _, err := get(t, b); !errors.Is(err, poise.ErrAtCapacity) {
-				t.Errorf("got %v", err)
-			}
-		}
-		_ = resp.Body.Close()
-	})
-}
-
-// A retry that finds everybody tried passes over who refused it in this call.
+// Claim: A call is sent at most Attempts times, trials aside.
 //
-// Claim: A retry goes to an endpoint that was not tried while an eligible one is left.
-func TestBalancer_FallsBackToWhoDidNotRefuse(t *testing.T) {
-	first := fixed{func(v *poise.View) (poise.Picker, error) {
-		return pickerFunc(func(q poise.Query) (poise.Selection, error) {
-			rest := v.Untried(q.Tried)
-			if rest.Len() == 0 {
-				return poise.Selection{}, poise.ErrAllTried
+// Claim: A call that may have been received is repeated only if it is repeatable.
+func TestRetryConfig_LawBoundsWhatIsSent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := rules()
+		cfg.Attempts = rapid.IntRange(1, 5).Draw(t, "attempts")
+		n := rapid.IntRange(1, 8).Draw(t, "members")
+		repeatable := rapid.Bool().Draw(t, "repeatable")
+		l := newLoop(t, n, func(c *dispatch.LoopConfig) { c.Retry = cfg; c.Passive.Off = true; c.Retry.Budget.Burst = 1000 })
+		var a dispatch.Attempts
+		var c dispatch.Call
+		sent, dials := 0, 0
+		now := epoch
+		for {
+			if err := l.Acquire(&c, dispatch.Query{Now: now, Attempts: &a}); err != nil {
+				t.Fatalf("after a step that repeats there is nobody: %v", err)
 			}
-			return v.Select(rest.At(0))
-		}), nil
-	}}
-	full, other := answering(200), &fake{}
-	other.answer = func(*http.Request) (*http.Response, error) {
-		if other.calls.Load() == 1 {
-			return nil, errBroken
+			r := poise.Result{Outcome: rapid.SampledFrom([]poise.Outcome{poise.Failure, poise.Overloaded, poise.Unreachable, poise.Silent}).Draw(t, "outcome")}
+			if dials++; r.Outcome != poise.Unreachable {
+				sent++
+			}
+			answered := r.Outcome == poise.Failure && rapid.Bool().Draw(t, "answered")
+			if answered {
+				c.Answered(r, now)
+			}
+			c.End(r, now)
+			if l.Next(&a, r, repeatable, now).Action == dispatch.Stop {
+				break
+			}
+			now = now.Add(time.Millisecond)
 		}
-		return reply(200, ""), nil
-	}
-	b := newBalancer(t, dispatch.Config{
-		Policy: first, Members: []dispatch.Member{{ID: "full", Endpoint: full, Limit: 1}, {ID: "other", Endpoint: other}},
+		switch {
+		case sent > cfg.Attempts:
+			t.Fatalf("it was sent %d times of %d", sent, cfg.Attempts)
+		case !repeatable && sent > 1:
+			t.Fatalf("what must not be repeated was sent %d times", sent)
+		case dials > n+cfg.Attempts:
+			t.Fatalf("%d dials at %d members", dials, n)
+		}
 	})
-	held, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if status, err := get(t, b); status != 200 || other.calls.Load() != 2 {
-		t.Errorf("got %d, %v after %d calls", status, err, other.calls.Load())
-	}
-	_ = held.Body.Close()
 }
 
-// Where a retry finds nobody, what came of the last attempt stands.
-func TestBalancer_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
-	b := newBalancer(t, dispatch.Config{Members: []dispatch.Member{{ID: "a", Endpoint: answering(503), Limit: 1}}})
-	resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
-	if err != nil {
+// Claim: A retry for which nobody is found is given back to the budget.
+func TestLoop_GivesBackARetryThatWasNotMade(t *testing.T) {
+	l := newLoop(t, 1, func(c *dispatch.LoopConfig) { c.Passive.Off = true })
+	saved := l.Inspect(epoch).Retries
+	var a dispatch.Attempts
+	var c dispatch.Call
+	q := dispatch.Query{Now: epoch, Attempts: &a}
+	if err := l.Acquire(&c, q); err != nil {
 		t.Fatal(err)
 	}
-	if body, err := io.ReadAll(resp.Body); resp.StatusCode != 503 || string(body) != "served" || err != nil {
-		t.Errorf("got %d %q, %v", resp.StatusCode, body, err)
+	c.End(failure, epoch)
+	if step := l.Next(&a, failure, true, epoch); step.Reason != dispatch.Paid || l.Inspect(epoch).Retries != saved-100 {
+		t.Fatalf("the step is %v, with %d saved", step, l.Inspect(epoch).Retries)
 	}
-	_ = resp.Body.Close()
-	e := failing(errBroken)
-	b = newBalancer(t, dispatch.Config{}, e)
-	e.answer = func(*http.Request) (*http.Response, error) {
-		_ = b.Close()
-		return nil, errBroken
-	}
-	if _, err := get(t, b); !errors.Is(err, errBroken) || requireCallError(t, err).Endpoint != "a" {
-		t.Errorf("got %v", err)
-	}
-	if _, err := get(t, b); !errors.Is(err, dispatch.ErrClosed) {
-		t.Errorf("after Close: got %v", err)
-	}
-}
-
-func TestBalancer_GoesByTheKey(t *testing.T) {
-	rendezvous, err := policy.NewRendezvous(policy.RendezvousConfig{})
-	if err != nil {
+	if err := l.SetStatus("a0", poise.Unavailable, epoch); err != nil {
 		t.Fatal(err)
 	}
-	var events record
-	b := newBalancer(t, dispatch.Config{
-		Policy: rendezvous, Observe: events.observe,
-		Key: func(r *http.Request) poise.Key { return poise.StringKey(r.URL.Path) },
-	}, answering(200), answering(200), answering(200), answering(200))
-	went := map[string]bool{}
-	for range 10 {
-		_, _ = get(t, b)
-		went[events.last().Endpoint] = true
-	}
-	if len(went) != 1 {
-		t.Errorf("one key went to %v", went)
-	}
-}
-
-func TestBalancer_ExplainsTheCallsThatAreAskedFor(t *testing.T) {
-	var events record
-	asked := 0
-	b := newBalancer(t, dispatch.Config{
-		Observe: events.observe,
-		Explain: func(*http.Request) bool { asked++; return asked%2 == 1 },
-	}, failing(errBroken), answering(200))
 	for range 2 {
-		_, _ = get(t, b)
-	}
-	if asked != 2 {
-		t.Errorf("Explain was asked %d times for two calls", asked)
-	}
-	for i, e := range events.events {
-		if explained := e.Decision != nil; explained != (i < 2) {
-			t.Errorf("event %d is explained: %t", i, explained)
+		if err := l.Acquire(&c, q); err == nil {
+			t.Fatal("somebody was found")
+		}
+		if got := l.Inspect(epoch).Retries; got != saved {
+			t.Errorf("%d are saved, want %d", got, saved)
 		}
 	}
-	if text := events.events[1].Decision.String(); !strings.Contains(text, "chose b") || !strings.Contains(text, "1 tried before") {
-		t.Errorf("the explanation is %s", text)
-	}
-}
-
-func TestCallError_BearsTheLastDecision(t *testing.T) {
-	explain := false
-	cfg := dispatch.Config{
-		Explain:    func(*http.Request) bool { return explain },
-		Quarantine: dispatch.QuarantineConfig{Off: true},
-	}
-	b := newBalancer(t, cfg, answering(200))
-	if err := b.SetStatus("a", poise.Draining); err != nil {
+	// A retry that was made is not given back.
+	if err := l.SetStatus("a0", poise.Ready, epoch); err != nil {
 		t.Fatal(err)
 	}
-	failed := newBalancer(t, cfg, failing(errBroken), failing(errBroken))
-	malformed := newRequest(t, http.MethodGet, nil)
-	malformed.Header = nil
-	for _, row := range []struct {
-		name     string
-		b        *dispatch.Balancer
-		req      *http.Request
-		contains string // empty: no decision
-	}{
-		{"refused before it is sent", b, newRequest(t, http.MethodGet, nil), "no eligible candidate"},
-		{"failed everywhere", failed, newRequest(t, http.MethodGet, nil), "tried before"},
-		{"nothing was picked", b, malformed, ""},
-	} {
-		for _, explain = range []bool{false, true} {
-			_, err := do(row.b, row.req)
-			decision := requireCallError(t, err).Decision
-			if wanted := explain && row.contains != ""; (decision != nil) != wanted {
-				t.Errorf("%s: explained %t, want %t", row.name, !wanted, wanted)
-			}
-			if decision != nil && !strings.Contains(decision.String(), row.contains) {
-				t.Errorf("%s: the explanation is %s", row.name, decision)
-			}
-		}
+	l.Next(&a, failure, true, epoch)
+	if err := l.Acquire(&c, q); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Acquire(new(dispatch.Call), q); err == nil || l.Inspect(epoch).Retries != saved-100 {
+		t.Errorf("%d are saved: %v", l.Inspect(epoch).Retries, err)
 	}
 }
 
-func TestCallError_TellsWhatAndWhere(t *testing.T) {
-	failure := &dispatch.CallError{Err: poise.ErrNoEligible}
-	if text := failure.Error(); text != "dispatch: not sent: poise: no eligible candidate" {
-		t.Error(text)
-	}
-	failure = &dispatch.CallError{Endpoint: "a", Attempts: 2, Err: dispatch.ErrAttemptTimeout}
-	if text := failure.Error(); text != "dispatch: attempt 2, at a: dispatch: no response header within the attempt timeout" {
-		t.Error(text)
-	}
-	if !failure.Timeout() || (&dispatch.CallError{Err: errBroken}).Timeout() {
-		t.Error("Timeout does not tell a timeout")
-	}
-	temporary, is := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](dispatch.ErrAttemptTimeout)
-	if !is || !temporary.Temporary() {
-		t.Error("ErrAttemptTimeout is no net.Error")
-	}
-}
-
-// Cases: B21.
-func TestClassify_JudgesEveryOutcome(t *testing.T) {
-	for _, row := range []struct {
-		status int
-		err    error
-		want   poise.Outcome
-	}{
-		{0, errBroken, poise.Failure},
-		{200, nil, poise.Success}, {204, nil, poise.Success}, {101, nil, poise.Success}, {302, nil, poise.Success},
-		{404, nil, poise.Success}, {499, nil, poise.Success}, {501, nil, poise.Success}, {505, nil, poise.Success},
-		{429, nil, poise.Success}, {503, nil, poise.Overloaded},
-		{500, nil, poise.Failure}, {502, nil, poise.Failure}, {504, nil, poise.Failure}, {599, nil, poise.Failure},
-	} {
-		var resp *http.Response
-		if row.err == nil {
-			resp = &http.Response{StatusCode: row.status}
-		}
-		if got := dispatch.Classify(resp, row.err); got != row.want {
-			t.Errorf("%d, %v: %s", row.status, row.err, got)
+func TestSteps_HaveTexts(t *testing.T) {
+	for r := dispatch.Served; r <= dispatch.Paid; r++ {
+		text, err := r.MarshalText()
+		if err != nil || string(text) != r.String() || r.String() == "unknown" {
+			t.Errorf("%d is %q: %v", r, text, err)
 		}
 	}
-}
-
-// Claim: A request that net/http would refuse to send, and one that was cancelled before, is sent nowhere.
-func TestBalancer_RefusesMalformedRequests(t *testing.T) {
-	e := answering(200)
-	b := newBalancer(t, dispatch.Config{Quarantine: dispatch.QuarantineConfig{MaxAside: 100, Failures: 1}}, e)
-	for _, row := range []struct {
-		field string
-		spoil func(*http.Request)
-	}{
-		{"Request.URL", func(r *http.Request) { r.URL = nil }},
-		{"Request.URL.Scheme", func(r *http.Request) { r.URL.Scheme = "ftp" }},
-		{"Request.URL.Host", func(r *http.Request) { r.URL.Host = "" }},
-		{"Request.URL", func(r *http.Request) { r.URL.RawQuery = "secret=\t1" }},
-		{"Request.URL", func(r *http.Request) { r.URL.Opaque = "//x/\x7f" }},
-		{"Request.Header", func(r *http.Request) { r.Header = nil }},
-		{"Request.Header", func(r *http.Request) { r.Header["a b"] = []string{"x"} }},
-		{"Request.Header", func(r *http.Request) { r.Header[""] = []string{"x"} }},
-		{"Request.Header[Authorization]", func(r *http.Request) { r.Header["authorization"] = []string{"ok", "secret\n"} }},
-		{"Request.Header[X]", func(r *http.Request) { r.Trailer = http.Header{"X": {"\x00"}} }},
-		{"Request.Trailer", func(r *http.Request) { r.Trailer = http.Header{"content-length": nil} }},
-		{"Request.Method", func(r *http.Request) { r.Method = "GET /" }},
-		{"Request.ContentLength", func(r *http.Request) { r.ContentLength = 4 }},
-	} {
-		req := newRequest(t, http.MethodGet, nil)
-		row.spoil(req)
-		_, err := b.RoundTrip(req)
-		requireField(t, err, row.field, dispatch.ErrBadRequest)
-		if failure := requireCallError(t, err); failure.Attempts != 0 || strings.Contains(err.Error(), "secret") {
-			t.Errorf("got %v", err)
-		}
-	}
-	if e.calls.Load() != 0 {
-		t.Errorf("%d calls were made", e.calls.Load())
-	}
-	sound := newRequest(t, "", nil)
-	sound.Header["X-!#$%&'*+.^_`|~09azAZ"] = []string{"tabs\tand ümläuts, \"too\""}
-	sound.Trailer = http.Header{"Sum": nil}
-	sound.URL.RawQuery = "q=ü"
-	if status, err := do(b, sound); status != 200 {
-		t.Errorf("a sound request: got %d, %v", status, err)
-	}
-}
-
-// Claim: Every call returns a response or a CallError.
-func TestBalancer_RefusesNoRequest(t *testing.T) {
-	b := newBalancer(t, dispatch.Config{}, answering(200))
-	_, err := b.RoundTrip(nil)
-	requireCallError(t, err)
-	requireField(t, err, "Request", dispatch.ErrBadRequest)
-}
-
-// What net/http refuses by itself must be refused before an endpoint is blamed.
-func TestBalancer_AgreesWithTheTransportOnWhatIsMalformed(t *testing.T) {
-	e := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
-	for c := range rune(0x180) {
-		for _, row := range []struct {
-			name  string
-			spoil func(*http.Request)
-		}{
-			{"method", func(r *http.Request) { r.Method = "M" + string(c) }},
-			{"header name", func(r *http.Request) { r.Header["N"+string(c)] = []string{"v"} }},
-			{"header value", func(r *http.Request) { r.Header["N"] = []string{"v" + string(c) + "v"} }},
-			{"query", func(r *http.Request) { r.URL.RawQuery = "q" + string(c) }},
-			{"path", func(r *http.Request) { r.URL.Path = "/p" + string(c) }},
-		} {
-			if (row.name == "path" || row.name == "query") && c > 0x80 {
-				continue // one is like the other
-			}
-			spoiled := newRequest(t, http.MethodGet, nil)
-			row.spoil(spoiled)
-			refusing := newBalancer(t, dispatch.Config{}, answering(200))
-			_, err := do(refusing, spoiled)
-			resp, errTransport := e.RoundTrip(spoiled)
-			if errTransport == nil {
-				_ = resp.Body.Close()
-			}
-			_ = refusing.Close()
-			if (err == nil) != (errTransport == nil) {
-				t.Errorf("%s with %q: the Balancer says %v, the transport %v", row.name, c, err, errTransport)
-			}
-		}
+	if dispatch.Repeat.String() != "repeat" || dispatch.Stop.String() != "stop" || dispatch.StepReason(99).String() != "unknown" {
+		t.Error("the texts are wrong")
 	}
 }

@@ -58,6 +58,10 @@ func NewSlots(limit uint64, idle func()) *Slots {
 // InFlight returns the counter of the calls held, for policies to read.
 func (s *Slots) InFlight() *poise.InFlight { return s.inFlight }
 
+// SetLimit makes the limit another one; 0 is no limit. Slots that are held beyond a
+// lower limit stay.
+func (s *Slots) SetLimit(limit uint64) { s.inFlight.SetLimit(limit) }
+
 // Begin takes a slot, or answers ErrDraining or a [poise.CapacityError].
 func (s *Slots) Begin() (slot Slot, err error) {
 	if slot.lease, err = s.inFlight.Acquire(); err != nil {
@@ -73,6 +77,9 @@ func (s *Slots) Begin() (slot Slot, err error) {
 	}
 	return
 }
+
+// room reports whether a Begin at this moment would succeed.
+func (s *Slots) room() bool { return s.state.Load() == slotsOpen && s.inFlight.Room() }
 
 // draining reports whether Drain stands.
 func (s *Slots) draining() bool { return s.state.Load() == slotsDraining }
@@ -121,6 +128,9 @@ type Slot struct {
 	lease poise.Lease
 }
 
+// Held reports whether it has a slot that was not given back.
+func (s *Slot) Held() bool { return s.lease.Held() }
+
 // Release gives the slot back. It reports whether this call did so.
 func (s *Slot) Release() bool {
 	if !s.lease.Release() {
@@ -129,3 +139,54 @@ func (s *Slot) Release() bool {
 	s.of.retire()
 	return true
 }
+
+// take is Begin for a call that counts for itself whether it has ended.
+func (s *Slots) take() error {
+	if err := s.inFlight.Take(); err != nil {
+		if s.state.Load() != slotsOpen {
+			return ErrDraining // full or not, waiting cannot help
+		}
+		return err
+	}
+	if s.state.Load() != slotsOpen {
+		s.give()
+		return ErrDraining
+	}
+	return nil
+}
+
+// give gives back what take took.
+func (s *Slots) give() {
+	s.inFlight.Give()
+	s.retire()
+}
+
+// Admission is whether Slots admit calls.
+//
+// The zero value is Open.
+type Admission uint8
+
+const (
+	// Open admits calls.
+	Open Admission = iota
+	// Closed admits none: Drain stands.
+	Closed
+	// Removed admits none, for ever.
+	Removed
+)
+
+// String returns the admission in lower case.
+func (a Admission) String() string {
+	switch a {
+	case Open:
+		return "open"
+	case Closed:
+		return "draining"
+	case Removed:
+		return "removed"
+	}
+	return "unknown admission"
+}
+
+// Admission returns whether the Slots admit calls.
+func (s *Slots) Admission() Admission { return Admission(s.state.Load()) }

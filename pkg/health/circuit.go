@@ -28,27 +28,14 @@ import (
 //
 // # Contract
 //
-//   - A closed circuit gives a permit to every call.
 //   - The configured number of failures in a row opens a closed circuit; a success in between starts the count again.
 //   - A closed circuit with a window opens as soon as the window holds enough outcomes and at least the configured share of them are failures.
 //   - The window holds exactly the latest outcomes of its epoch, as many as configured.
-//   - An open circuit refuses until its time is over, and says for how long.
-//   - The first Acquire after that makes the circuit half-open and gets a permit.
-//   - A half-open circuit never has more permits out than configured.
 //   - The configured number of successful trials closes a half-open circuit; one that fails opens it again.
 //   - Each time open is between half of the whole and the whole of it, which doubles with each opening up to the longest; closing forgets that.
-//   - A permit of an earlier epoch changes nothing: neither its result nor its end counts.
-//   - A cancelled call gives its permit back and says nothing about the candidate.
-//   - Copies of a permit share one end; every later End is reported and changes nothing.
 //   - A trial that is held for MaxHold counts as cancelled from the next Acquire or End on; its own End is reported and changes nothing.
-//   - ForceOpen and ForceClose act at once in every mode and begin an epoch; a time open begins afresh, at its first length.
 //   - Available, NextChange and State change nothing.
-//   - Acquire gives a permit exactly when Available at that instant is true.
-//   - NextChange tells when Available becomes true by itself, and tells nothing exactly when it is true.
 //   - A clock that steps back costs at most one more time open, or one more hold.
-//   - The Observer gets the event of every transition once and in order, under no lock.
-//   - The Observer may use the circuit; an event that it causes arrives after it has returned.
-//   - A panic of the Observer reaches the caller, loses no other event and leaves no permit out.
 //
 // # Cost
 //
@@ -80,11 +67,11 @@ type Circuit struct {
 	wait   time.Duration // how long it stays so, if it is open
 	// trials are the permits that are out, and successes the trials that
 	// succeeded: none unless half-open.
-	trials    []*ticket
-	successes int
-	free      *ticket
-	events    []CircuitEvent // not yet taken for delivery
-	telling   bool           // somebody is delivering
+	trials     []*ticket
+	successes  int
+	free       *ticket
+	events     []CircuitEvent // not yet taken for delivery
+	delivering bool           // somebody is delivering
 }
 
 // NewCircuit returns a closed Circuit, or a [poise.FieldError] of ErrOutOfRange.
@@ -102,51 +89,69 @@ func NewCircuit(cfg CircuitConfig) (*Circuit, error) {
 
 // Acquire returns a Permit for a call that begins at the instant now, or a
 // [CircuitError].
+//
+// # Contract
+//
+//   - A closed circuit gives a permit to every call.
+//   - The first Acquire after that makes the circuit half-open and gets a permit.
+//   - An open circuit refuses until its time is over, and says for how long.
+//   - A half-open circuit never has more permits out than configured.
+//   - Acquire gives a permit exactly when Available at that instant is true.
 func (c *Circuit) Acquire(now time.Time) (Permit, error) {
 	c.mu.Lock()
 	p, err := c.acquire(now)
-	untold := c.untold()
+	undelivered := c.undelivered()
 	c.mu.Unlock()
-	if untold {
-		c.tellHolding(p, now)
+	if undelivered {
+		c.deliverHolding(p, now)
 	}
 	return p, err
 }
 
-// tellHolding is tell for a caller who has not got its permit yet: should the
+// deliverHolding is deliver for a caller who has not got its permit yet: should the
 // Observer panic, the permit goes back.
-func (c *Circuit) tellHolding(p Permit, now time.Time) {
+func (c *Circuit) deliverHolding(p Permit, now time.Time) {
 	returned := false
 	defer func() {
 		if !returned {
 			_ = c.End(p, poise.Cancelled, now) // without a permit there is none to end
 		}
 	}()
-	c.tell()
+	c.deliver()
 	returned = true
 }
 
 // End tells what became of the call of a Permit, at the instant now. An error says
 // why it changed nothing: ErrPermitEnded, ErrPermitExpired, ErrPermitStale or
 // ErrPermitForeign. An outcome outside the enumeration counts as cancelled.
+//
+// # Contract
+//
+//   - Copies of a permit share one end; every later End is reported and changes nothing.
+//   - A permit of an earlier epoch changes nothing: neither its result nor its end counts.
+//   - A cancelled call gives its permit back and says nothing about the candidate.
 func (c *Circuit) End(p Permit, outcome poise.Outcome, now time.Time) error {
 	c.mu.Lock()
 	err := c.end(p, outcome, now)
-	untold := c.untold()
+	undelivered := c.undelivered()
 	c.mu.Unlock()
-	if untold {
-		c.tell()
+	if undelivered {
+		c.deliver()
 	}
 	return err
 }
 
 // ForceOpen opens the circuit at the instant now, for its first time open.
+//
+// # Contract
+//
+//   - ForceOpen and ForceClose act at once in every mode and begin an epoch; a time open begins afresh, at its first length.
 func (c *Circuit) ForceOpen(now time.Time) {
 	c.mu.Lock()
 	c.rounds = 0
 	c.begin(Open, CauseForced, now)
 	c.mu.Unlock()
-	c.tell()
+	c.deliver()
 }
 
 // ForceClose closes the circuit at the instant now.
@@ -154,7 +159,7 @@ func (c *Circuit) ForceClose(now time.Time) {
 	c.mu.Lock()
 	c.begin(Closed, CauseForced, now)
 	c.mu.Unlock()
-	c.tell()
+	c.deliver()
 }
 
 // acquire is Acquire. Requires mu.
@@ -190,19 +195,15 @@ func (c *Circuit) acquire(now time.Time) (Permit, error) {
 // end is End. Requires mu.
 func (c *Circuit) end(p Permit, outcome poise.Outcome, now time.Time) error {
 	c.reclaim(now)
-	t := p.ticket
-	switch {
-	case t == nil || t.of != c:
-		return ErrPermitForeign
-	case t.number != p.number:
-		return ErrPermitEnded
-	case t.expired:
-		return ErrPermitExpired
+	err := c.refusal(p)
+	if err != nil && err != ErrPermitStale {
+		return err
 	}
+	t := p.ticket
 	t.number++
 	t.next, c.free = c.free, t
-	if p.epoch != c.epoch {
-		return ErrPermitStale
+	if err != nil {
+		return err
 	}
 	if c.mode == HalfOpen {
 		c.giveBack(t)
@@ -214,6 +215,22 @@ func (c *Circuit) end(p Permit, outcome poise.Outcome, now time.Time) error {
 		c.judge(outcome, now)
 	} else {
 		c.count(outcome, now)
+	}
+	return nil
+}
+
+// refusal returns why a permit does not act. Requires mu.
+func (c *Circuit) refusal(p Permit) error {
+	t := p.ticket
+	switch {
+	case t == nil || t.of != c:
+		return ErrPermitForeign
+	case t.number != p.number:
+		return ErrPermitEnded
+	case t.expired:
+		return ErrPermitExpired
+	case p.epoch != c.epoch:
+		return ErrPermitStale
 	}
 	return nil
 }

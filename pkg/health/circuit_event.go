@@ -4,72 +4,13 @@ package health
 
 import "time"
 
-// CircuitMode is what a circuit does with calls.
-//
-// The zero value is Closed.
-type CircuitMode uint8
-
-const (
-	// Closed lets every call through.
-	Closed CircuitMode = iota
-	// Open lets no call through until its time is over.
-	Open
-	// HalfOpen lets a few calls through, to see whether they succeed.
-	HalfOpen
-)
-
-// String returns the mode in lower case.
-func (m CircuitMode) String() string {
-	switch m {
-	case Closed:
-		return "closed"
-	case Open:
-		return "open"
-	case HalfOpen:
-		return "half-open"
-	}
-	return "unknown mode"
-}
-
-// CircuitCause is why a circuit had a transition. It is a fixed enumeration, so it
-// can label a metric.
-type CircuitCause uint8
-
-const (
-	// CauseForced: ForceOpen or ForceClose.
-	CauseForced CircuitCause = iota
-	// CauseFailures: failures in a row.
-	CauseFailures
-	// CauseFailureRate: the share of failures in the window.
-	CauseFailureRate
-	// CauseTime: the time open is over, and a call asked for a permit.
-	CauseTime
-	// CauseTrialFailed: a trial failed.
-	CauseTrialFailed
-	// CauseTrialsSucceeded: enough trials succeeded.
-	CauseTrialsSucceeded
-)
-
-// String returns the cause in lower case.
-func (c CircuitCause) String() string {
-	switch c {
-	case CauseForced:
-		return "forced"
-	case CauseFailures:
-		return "failures in a row"
-	case CauseFailureRate:
-		return "failure rate"
-	case CauseTime:
-		return "time open is over"
-	case CauseTrialFailed:
-		return "trial failed"
-	case CauseTrialsSucceeded:
-		return "trials succeeded"
-	}
-	return "unknown cause"
-}
-
 // CircuitEvent is one transition of a Circuit.
+//
+// # Contract
+//
+//   - The Observer gets the event of every transition once and in order, under no lock.
+//   - The Observer may use the circuit; an event that it causes arrives after it has returned.
+//   - A panic of the Observer reaches the caller, loses no other event and leaves no permit out.
 type CircuitEvent struct {
 	From, To CircuitMode
 	// Epoch is the number of the epoch that began.
@@ -82,12 +23,12 @@ type CircuitEvent struct {
 	OpenFor time.Duration
 }
 
-// untold reports whether an event waits and nobody delivers. Requires mu.
-func (c *Circuit) untold() bool { return len(c.events) > 0 && !c.telling }
+// undelivered reports whether an event waits and nobody delivers. Requires mu.
+func (c *Circuit) undelivered() bool { return len(c.events) > 0 && !c.delivering }
 
-// tell delivers the events that wait, unless somebody does so already: there is one
+// deliver delivers the events that wait, unless somebody does so already: there is one
 // at a time, so that they arrive in order, and it goes on until none is left.
-func (c *Circuit) tell() {
+func (c *Circuit) deliver() {
 	for {
 		event, ok := c.next()
 		if !ok {
@@ -101,12 +42,12 @@ func (c *Circuit) tell() {
 func (c *Circuit) next() (event CircuitEvent, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.untold() {
+	if !c.undelivered() {
 		return CircuitEvent{}, false
 	}
 	event = c.events[0]
 	c.events = c.events[1:]
-	c.telling = true
+	c.delivering = true
 	return event, true
 }
 
@@ -116,10 +57,10 @@ func (c *Circuit) observe(event CircuitEvent) {
 	returned := false
 	defer func() {
 		c.mu.Lock()
-		c.telling = false
+		c.delivering = false
 		c.mu.Unlock()
 		if !returned {
-			c.tell()
+			c.deliver()
 		}
 	}()
 	c.cfg.Observer(event)

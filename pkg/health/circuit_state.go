@@ -32,6 +32,10 @@ func (c *Circuit) Available(now time.Time) bool {
 
 // NextChange returns how long after the instant now Available becomes true if
 // nothing else happens, and false if it is true already.
+//
+// # Contract
+//
+//   - NextChange tells when Available becomes true by itself, and tells nothing exactly when it is true.
 func (c *Circuit) NextChange(now time.Time) (time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,5 +1,7 @@
 package health
 
+import "github.com/copyleftdev/poise-go/pkg/internal/enum"
+
 // Condition is what active probing knows of a candidate.
 //
 // The zero value is Unknown.
@@ -15,36 +17,17 @@ const (
 	conditions
 )
 
-var conditionNames = [conditions]string{"unknown", "healthy", "unhealthy"}
+var conditionNames = []string{"unknown", "healthy", "unhealthy"}
 
-// String returns the condition in lower case.
-func (c Condition) String() string {
-	if c < conditions {
-		return conditionNames[c]
-	}
-	return "no condition"
+// String returns it in lower case.
+func (c Condition) String() string { return enum.String(c, conditionNames, "no condition") }
+
+// MarshalText returns String, or ErrOutOfRange for a number outside the enumeration.
+func (c Condition) MarshalText() ([]byte, error) {
+	return enum.Marshal(c, conditionNames, ErrOutOfRange)
 }
 
-// UnknownPolicy is whether a candidate may be chosen while nobody knows how it is.
-//
-// The zero value is AllowUnknown.
-type UnknownPolicy uint8
-
-const (
-	// AllowUnknown takes it for available until probes have found it unhealthy.
-	AllowUnknown UnknownPolicy = iota
-	// DenyUnknown leaves it out until probes have found it healthy.
-	DenyUnknown
-	unknownPolicies
-)
-
-// String returns the policy in lower case.
-func (p UnknownPolicy) String() string {
-	switch p {
-	case AllowUnknown:
-		return "allow unknown"
-	case DenyUnknown:
-		return "deny unknown"
-	}
-	return "no policy"
+// UnmarshalText reads what MarshalText wrote.
+func (c *Condition) UnmarshalText(text []byte) error {
+	return enum.Unmarshal(c, text, conditionNames, ErrOutOfRange)
 }

@@ -21,7 +21,7 @@ var (
 	ErrUnknownMember = errors.New("health: unknown member")
 )
 
-// Errors of ActiveHealth.Reserve, of a Runner and of a Prober. Nothing has changed, and waiting
+// Errors of ActiveHealth.Reserve and of a Prober. Nothing has changed, and waiting
 // helps.
 var (
 	// ErrNotDue means the time to the next probe is not over.
@@ -36,11 +36,6 @@ var (
 var (
 	// ErrTimedOut means the probe did not answer within its timeout.
 	ErrTimedOut = errors.New("health: the probe did not answer in time")
-	// ErrStatus means the answer to an HTTP probe had a status that is not expected.
-	ErrStatus = errors.New("health: unexpected status")
-	// ErrBody means the answer to an HTTP probe began with something else than it
-	// should.
-	ErrBody = errors.New("health: unexpected body")
 )
 
 func refuse(field string, value any, err error) error {

@@ -64,7 +64,7 @@ func ExampleOutlierController() {
 	// outlier and eligible
 }
 
-func ExampleChecked() {
+func ExampleWithHealth() {
 	now := time.Unix(0, 0)
 	active, err := health.NewActiveHealth(health.ActiveHealthConfig{})
 	if err != nil {
@@ -83,7 +83,7 @@ func ExampleChecked() {
 	}
 	circuit.ForceOpen(now)
 	view, err := poise.NewView([]poise.Candidate{
-		health.Checked{
+		health.WithHealth{
 			Candidate: poise.Sample{ID: "a", Priority: 1, Locality: "west"},
 			Active:    active, Circuit: circuit, Outlier: outliers.Subject(), Now: now,
 		},

@@ -68,14 +68,12 @@ func (c OutlierControllerConfig) withDefaults() (OutlierControllerConfig, error)
 //
 //   - A Sweep ejects the outliers that its detector names, who then are excluded until a Sweep readmits them.
 //   - Runs of failures are judged at every Sweep, rates once in each Interval and over what was counted in it.
-//   - No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+//   - No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //   - No Sweep leaves a member ejected who could serve otherwise while fewer than MinimumHealthy members serve.
 //   - Where fewer may be ejected than are, those whose time is over soonest are readmitted.
 //   - An ejection lasts BaseTime for each ejection not forgotten, up to MaxTime, and at most Jitter more.
 //   - One ejection is forgotten for each judgement of the rates since the last of which the member was not ejected.
 //   - The first Sweep after the time of an ejection readmits, and no Sweep before, but to keep the limits.
-//   - A Sweep leaves whoever is not among its members as they are.
-//   - A Sweep that is refused changes nothing.
 //   - A clock that steps back costs at most one more ejection time and one more Interval.
 //
 // # Cost
@@ -161,13 +159,18 @@ func NewOutlierController(cfg OutlierControllerConfig) (*OutlierController, erro
 // Subject returns the subject of a member that has just joined.
 func (c *OutlierController) Subject() *OutlierSubject {
 	s := &OutlierSubject{of: c}
-	s.current.Store(&stretch{of: c})
+	s.current.Store(&period{of: c})
 	return s
 }
 
 // Sweep readmits the members whose time is over and ejects the outliers, at the
 // instant now. The members are all of the group. The chance draws the jitter; nil
 // draws from the runtime.
+//
+// # Contract
+//
+//   - A Sweep that is refused changes nothing.
+//   - A Sweep leaves whoever is not among its members as they are.
 func (c *OutlierController) Sweep(now time.Time, members []OutlierMember, chance *poise.Generator) (OutlierSweep, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -241,8 +244,8 @@ func (s *OutlierSubject) left(now time.Time) time.Duration {
 
 // bringBack readmits one subject. Requires mu.
 func (c *OutlierController) bringBack(s *OutlierSubject, index int, early bool, sweep *OutlierSweep) {
-	s.out, s.judged = false, tally{}
-	s.current.Store(&stretch{of: c})
+	s.out, s.judged = false, callCounts{}
+	s.current.Store(&period{of: c})
 	sweep.Changes = append(sweep.Changes, OutlierChange{Index: index, Cause: s.cause, Early: early})
 }
 
@@ -291,7 +294,7 @@ func (c *OutlierController) observe(members []OutlierMember, judged bool) {
 			now := s.current.Load()
 			o.Runs = c.long(now.runs.Load())
 			if judged {
-				count := tally{now.successes.Load(), now.failures.Load()}
+				count := callCounts{now.successes.Load(), now.failures.Load()}
 				o.Successes = count.successes - s.judged.successes
 				o.Failures = count.failures - s.judged.failures
 				s.judged = count

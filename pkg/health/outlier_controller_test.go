@@ -83,7 +83,7 @@ func (f *fleet) requireOut(want ...int) {
 //
 // Claim: The first Sweep after the time of an ejection readmits, and no Sweep before, but to keep the limits.
 //
-// Cases: papers §6.6 [E15]: ejected at 10 s, still at 19.999 s, back by 50.001 s.
+// As published by Envoy: ejected at 10 s, still at 19.999 s, back by 50.001 s.
 func TestOutlierController_KeepsThePublishedTimes(t *testing.T) {
 	f := newFleet(t, 5, health.OutlierControllerConfig{
 		Detector: health.OutlierConfig{
@@ -162,7 +162,7 @@ func TestOutlierController_RatesBeginAnewWithEachInterval(t *testing.T) {
 	f.requireOut(0, 1)
 }
 
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //
 // Claim: Where fewer may be ejected than are, those whose time is over soonest are readmitted.
 //
@@ -377,6 +377,16 @@ func TestOutlierController_RefusesListsThatCannotBe(t *testing.T) {
 	f.requireOut(0)
 }
 
+// Claim: A Sweep that is refused changes nothing.
+func TestOutlierController_ARefusedFirstSweepBeginsNoInterval(t *testing.T) {
+	f := newFleet(t, 2, health.OutlierControllerConfig{Jitter: noJitter})
+	_, err := f.Sweep(f.now, append(slices.Clone(f.members), health.OutlierMember{}), nil)
+	requireRefusal(t, err, "members[2].Subject", health.ErrMissing)
+	if s := f.sweep(time.Hour); s.Judged || s.Wait != 10*time.Second {
+		t.Errorf("the refused sweep began an interval: %+v", s)
+	}
+}
+
 // Claim: A clock that steps back costs at most one more ejection time and one more Interval.
 //
 // Cases: B22.
@@ -499,7 +509,7 @@ func TestOutlierSubject_IgnoresWhatIsNoObservation(t *testing.T) {
 //
 // Claim: Record returns true exactly for the failure with which a run reaches its number.
 //
-// Cases: papers §6.6, the families.
+// The families are those of Envoy.
 func TestOutlierSubject_CountsEachKindOfRun(t *testing.T) {
 	for _, row := range []struct {
 		calls string // s success, f, g, l failures of each kind, c cancelled; upper case where Record is true
@@ -563,7 +573,7 @@ func TestOutlierSubject_RunsDoNotOverflow(t *testing.T) {
 	}
 }
 
-// Cases: papers §6.6.
+// The statuses are those of Envoy.
 func TestFailureKindOf_TellsGatewaysAndTheWayThere(t *testing.T) {
 	for status, want := range map[int]health.FailureKind{
 		500: health.MemberFailure, 501: health.MemberFailure, 502: health.GatewayFailure,

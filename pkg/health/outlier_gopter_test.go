@@ -66,14 +66,14 @@ func TestOutlierDetector_LawsByGopter(t *testing.T) {
 func gopterConfig(seed uint64) health.OutlierConfig {
 	chance := newScripts(seed)
 	upTo := func(n uint64) int { return int(chance.Below(n)) + 1 }
-	return health.OutlierConfig{
+	return couldEject(health.OutlierConfig{
 		FailuresInRow: upTo(6), GatewayFailuresInRow: upTo(4), LocalFailuresInRow: upTo(4), MinimumSamples: upTo(20),
 		FailurePercent: upTo(100), MinimumMembers: upTo(6), Factor: float64(upTo(30)) / 10, SuccessFloor: float64(upTo(100)) / 100,
 		MaxEjectedPercent: upTo(100), MinimumHealthy: upTo(4),
-	}
+	})
 }
 
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //
 // Claim: The first Sweep after the time of an ejection readmits, and no Sweep before, but to keep the limits.
 func TestOutlierController_LawsByGopter(t *testing.T) {

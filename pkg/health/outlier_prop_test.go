@@ -13,7 +13,7 @@ import (
 // outlierConfig draws settings of which none is zero.
 func outlierConfig(t *rapid.T) health.OutlierConfig {
 	small := func(name string, most int) int { return rapid.IntRange(1, most).Draw(t, name) }
-	return health.OutlierConfig{
+	return couldEject(health.OutlierConfig{
 		Off:                  health.OutlierCause(rapid.SampledFrom([]int{0, 0, 0, 7, 8, 16, 1, 4, 31}).Draw(t, "off")),
 		FailuresInRow:        small("failures in a row", 6),
 		GatewayFailuresInRow: small("gateway failures in a row", 4),
@@ -25,10 +25,16 @@ func outlierConfig(t *rapid.T) health.OutlierConfig {
 		SuccessFloor:         rapid.SampledFrom([]float64{0.3, 0.8, 0.95, 1}).Draw(t, "floor"),
 		MaxEjectedPercent:    small("ejected percent", 100),
 		MinimumHealthy:       small("healthy", 4),
-	}
+	})
 }
 
-// Claim: After each ejection at most MaxEjectedPercent of all members, rounded down, are ejected, those ejected before included.
+// couldEject has as many members compared as the factor needs.
+func couldEject(cfg health.OutlierConfig) health.OutlierConfig {
+	cfg.MinimumMembers = max(cfg.MinimumMembers, int(cfg.Factor*cfg.Factor)+2)
+	return cfg
+}
+
+// Claim: After each ejection at most MaxEjectedPercent of all members, rounded down, or one, are ejected, those ejected before included.
 //
 // Claim: After each ejection MinimumHealthy members or more serve, who were unavailable before not among them.
 //
@@ -55,7 +61,7 @@ func TestOutlierDetector_LawAgreesWithItsSlowTwin(t *testing.T) {
 	})
 }
 
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 //
 // Claim: No Sweep leaves a member ejected who could serve otherwise while fewer than MinimumHealthy members serve.
 //

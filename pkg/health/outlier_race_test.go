@@ -34,7 +34,7 @@ func TestOutcomeWindow_StaysAtItsCapacityUnderManyRecorders(t *testing.T) {
 	}
 }
 
-// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down.
+// Claim: No Sweep leaves more of its members ejected than MaxEjectedPercent of them, rounded down, or one.
 func TestOutlierController_SweepsWhileCallsEnd(t *testing.T) {
 	f := newFleet(t, 8, health.OutlierControllerConfig{
 		Detector: health.OutlierConfig{FailuresInRow: 3}, Interval: time.Millisecond, BaseTime: time.Millisecond, MaxTime: 3 * time.Millisecond,

@@ -104,7 +104,7 @@ func slowWithin(cfg health.OutlierConfig, members []health.OutlierObservation) b
 			serving++
 		}
 	}
-	return 100*ejected <= cfg.MaxEjectedPercent*len(members) && serving >= cfg.MinimumHealthy
+	return (ejected <= 1 || 100*ejected <= cfg.MaxEjectedPercent*len(members)) && serving >= cfg.MinimumHealthy
 }
 
 // requireReport holds a report against the slow one.
@@ -268,7 +268,7 @@ func (c *slowController) surplus(now time.Time) int {
 			serving++
 		}
 	}
-	tooMany := 100*ejected > c.cfg.Detector.MaxEjectedPercent*len(members)
+	tooMany := ejected > 1 && 100*ejected > c.cfg.Detector.MaxEjectedPercent*len(members)
 	tooFew := serving < c.cfg.Detector.MinimumHealthy
 	best := -1
 	for i, m := range members {
@@ -432,7 +432,7 @@ func (r *controllerRun) require() {
 			serving++
 		}
 	}
-	if 100*ejected > cfg.MaxEjectedPercent*len(r.slow.members) {
+	if ejected > 1 && 100*ejected > cfg.MaxEjectedPercent*len(r.slow.members) {
 		r.t.Fatalf("%d of %d are ejected", ejected, len(r.slow.members))
 	}
 	if held > 0 && serving < cfg.MinimumHealthy {

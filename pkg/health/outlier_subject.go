@@ -3,53 +3,11 @@
 package health
 
 import (
-	"net/http"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
-
-// FailureKind is where a failure came from.
-//
-// The zero value is MemberFailure.
-type FailureKind uint8
-
-const (
-	// MemberFailure: the member answered, and failed.
-	MemberFailure FailureKind = iota
-	// GatewayFailure: the member answered as a gateway does that reaches nobody.
-	GatewayFailure
-	// LocalFailure: there was no answer, as when dialing or the TLS handshake fails
-	// or the time is over.
-	LocalFailure
-)
-
-// String returns the kind in lower case.
-func (k FailureKind) String() string {
-	switch k {
-	case MemberFailure:
-		return "member failure"
-	case GatewayFailure:
-		return "gateway failure"
-	case LocalFailure:
-		return "local failure"
-	}
-	return "unknown failure"
-}
-
-// FailureKindOf returns the kind of a failure over HTTP: with an error it is a
-// LocalFailure, with status 502, 503 or 504 a GatewayFailure.
-func FailureKindOf(status int, err error) FailureKind {
-	if err != nil {
-		return LocalFailure
-	}
-	switch status {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return GatewayFailure
-	}
-	return MemberFailure
-}
 
 // OutlierSubject is one life of a member as outlier detection sees it. A member that
 // comes back as a new incarnation gets a new one, which has no past.
@@ -77,24 +35,24 @@ type OutlierSubject struct {
 	of *OutlierController
 	// current counts what happens until the next ejection; nil while ejected. A call
 	// keeps the one in which it began, so that its result finds no other.
-	current syncx.Pointer[stretch]
+	current syncx.Pointer[period]
 
 	// Guarded by of.mu.
-	round     uint64 // the last Sweep that listed it
-	out       bool   // it is ejected: current is nil, or is about to be
-	judged    tally  // what was counted when rates were last judged
-	settled   bool   // it has not been ejected since then
-	ejections int    // those that are not forgotten
+	round     uint64     // the last Sweep that listed it
+	out       bool       // it is ejected: current is nil, or is about to be
+	judged    callCounts // what was counted when rates were last judged
+	settled   bool       // it has not been ejected since then
+	ejections int        // those that are not forgotten
 	since     time.Time
 	wait      time.Duration // how long it is ejected, counted from since
 	cause     OutlierCause
 }
 
-// tally counts calls.
-type tally struct{ successes, failures uint64 }
+// callCounts counts calls.
+type callCounts struct{ successes, failures uint64 }
 
-// stretch is what a subject does from one readmission to the next ejection.
-type stretch struct {
+// period is what a subject does from one readmission to the next ejection.
+type period struct {
 	of                  *OutlierController
 	successes, failures syncx.Uint64
 	// runs holds three counts of 20 bits: of failures in a row, of gateway failures
@@ -102,7 +60,7 @@ type stretch struct {
 	runs syncx.Uint64
 }
 
-// The places of the counts in stretch.runs.
+// The places of the counts in period.runs.
 const (
 	runBits    = 20
 	gatewayRun = runBits
@@ -128,7 +86,7 @@ func (s *OutlierSubject) Begin() OutlierCall {
 // OutlierCall is one call to an OutlierSubject. Its result is given to Record once.
 //
 // The zero value counts nothing.
-type OutlierCall struct{ of *stretch }
+type OutlierCall struct{ of *period }
 
 // Record counts the outcome; the kind matters for a failure only. It reports
 // whether a Sweep is now worth making before its time, because a run of failures

@@ -53,7 +53,7 @@ const mere = math.SmallestNonzeroFloat64
 
 // Claim: Outliers are listed by success rate and then by index, and cut at the limits.
 //
-// Cases: OD1, OD2, OD3, OD4 and the vectors of the sibling; papers §6.6 [E15].
+// Cases: OD1, OD2, OD3, OD4 and the vectors of the sibling.
 func TestOutlierDetector_AgreesWithPublishedFigures(t *testing.T) {
 	four := []health.OutlierObservation{did(10, 0), did(10, 0), did(10, 0), did(10, 0), did(0, 10)}
 	for _, row := range []struct {
@@ -67,8 +67,8 @@ func TestOutlierDetector_AgreesWithPublishedFigures(t *testing.T) {
 			four, 0.8, 0.4, 0.4, []int{4}},
 		{"factor 1.9", health.OutlierConfig{MinimumSamples: 10},
 			four, 0.8, 0.4, 0.040000000000000036, []int{4}},
-		{"a limit that rounds down to none", health.OutlierConfig{MinimumSamples: 10, MaxEjectedPercent: 10},
-			four, 0.8, 0.4, 0.040000000000000036, nil},
+		{"a limit that rounds down to none lets one go", health.OutlierConfig{MinimumSamples: 10, MaxEjectedPercent: 10},
+			four, 0.8, 0.4, 0.040000000000000036, []int{4}},
 		{"cut at 40 percent", health.OutlierConfig{Factor: mere, MaxEjectedPercent: 40},
 			rated(100, 90, 80, 70, 60), 0.8, 0.14142135623730953, 0.8, []int{4, 3}},
 		{"cut at four healthy", health.OutlierConfig{Factor: mere, MaxEjectedPercent: 100, MinimumHealthy: 4},
@@ -198,7 +198,7 @@ func TestOutlierDetector_TheFloorSparesWhoIsGood(t *testing.T) {
 
 // Claim: A share of failures of FailurePercent or more makes an outlier, however small the group.
 //
-// Cases: papers §6.6: at the threshold counts, as Envoy's field says and gRPC's text does not.
+// At the threshold counts, as Envoy's field says and gRPC's text does not.
 func TestOutlierDetector_TheShareOfFailuresNeedsNoGroup(t *testing.T) {
 	for _, row := range []struct {
 		percent int
@@ -241,11 +241,11 @@ func TestOutlierDetector_TwoDeadOfFiveHideFromTheComparisonOnly(t *testing.T) {
 	}
 }
 
-// Claim: After each ejection at most MaxEjectedPercent of all members, rounded down, are ejected, those ejected before included.
+// Claim: After each ejection at most MaxEjectedPercent of all members, rounded down, or one, are ejected, those ejected before included.
 //
 // Claim: After each ejection MinimumHealthy members or more serve, who were unavailable before not among them.
 //
-// Cases: B32, B33, E10, G19, Q20; of papers §6.6 neither "at least one" nor "stop when above".
+// Cases: B32, B33, E10, G19, Q20. Of the published rules neither "at least one" nor "stop when above".
 func TestOutlierDetector_TheLimitsHoldAfterEachEjection(t *testing.T) {
 	for _, row := range []struct {
 		n, ejected, unavailable int
@@ -257,10 +257,10 @@ func TestOutlierDetector_TheLimitsHoldAfterEachEjection(t *testing.T) {
 		{10, 0, 0, 33, 1, 3},
 		{1, 0, 0, 10, 1, 0}, // B33
 		{1, 0, 0, 100, 1, 0},
-		{2, 0, 0, 10, 1, 0},
+		{2, 0, 0, 10, 1, 1},
 		{2, 0, 0, 50, 1, 1},
 		{2, 0, 0, 100, 1, 1},
-		{5, 0, 0, 10, 1, 0},  // Envoy lets one go
+		{5, 0, 0, 10, 1, 1},  // as with Envoy
 		{20, 0, 0, 10, 1, 2}, // gRPC lets three go
 		{10, 0, 0, 100, 4, 6},
 		{10, 3, 0, 50, 1, 2}, // those ejected before count
@@ -335,7 +335,7 @@ func TestOutlierDetector_CausesCanBeOff(t *testing.T) {
 	}
 }
 
-// Cases: B31.
+// Cases: B31, B99.
 func TestNewOutlierDetector_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 	for _, row := range []struct {
 		field string
@@ -353,6 +353,9 @@ func TestNewOutlierDetector_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 		{"Factor", health.OutlierConfig{Factor: math.NaN()}},
 		{"Factor", health.OutlierConfig{Factor: math.Inf(1)}},
 		{"Factor", health.OutlierConfig{Factor: -1}},
+		{"Factor", health.OutlierConfig{Factor: 2}}, // of five members none lies farther away
+		{"Factor", health.OutlierConfig{MinimumMembers: 4}},
+		{"Factor", health.OutlierConfig{MinimumMembers: 1, Factor: mere}},
 		{"SuccessFloor", health.OutlierConfig{SuccessFloor: math.NaN()}},
 		{"SuccessFloor", health.OutlierConfig{SuccessFloor: -0.1}},
 		{"SuccessFloor", health.OutlierConfig{SuccessFloor: 1.1}},
@@ -366,7 +369,7 @@ func TestNewOutlierDetector_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 		requireRefusal(t, err, "Detector."+row.field, health.ErrOutOfRange)
 	}
 	newDetector(t, health.OutlierConfig{
-		FailuresInRow: 1<<20 - 1, MinimumSamples: math.MaxInt, Factor: math.MaxFloat64, SuccessFloor: mere,
+		FailuresInRow: 1<<20 - 1, MinimumSamples: math.MaxInt, Factor: 1e4, SuccessFloor: mere,
 		MinimumMembers: math.MaxInt, MaxEjectedPercent: 100, FailurePercent: 100, MinimumHealthy: math.MaxInt,
 	}).Detect(rated(1, 2, 3), health.OutlierReport{})
 }
@@ -374,7 +377,7 @@ func TestNewOutlierDetector_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 func TestOutlierCause_HasAName(t *testing.T) {
 	for cause, want := range map[health.OutlierCause]string{
 		0: "no outlier", 1: "local failures in a row", 2: "gateway failures in a row", 4: "failures in a row",
-		8: "failure share", 16: "success rate", 3: "several or unknown causes", 32: "several or unknown causes",
+		8: "failure share", 16: "success rate", 3: "local failures in a row|gateway failures in a row", 32: "unknown causes",
 	} {
 		if got := cause.String(); got != want {
 			t.Errorf("cause %d is called %q, want %q", uint8(cause), got, want)

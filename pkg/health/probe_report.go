@@ -3,7 +3,7 @@ package health
 // ProbeReport is what became of one probe.
 type ProbeReport struct {
 	_ struct{}
-	// Member is who was probed, by the number that a Prober was given; 0 of a Runner.
+	// Member is who was probed, by the number that the Prober was given.
 	Member uint64
 	// Result is what the probe found.
 	Result ProbeResult

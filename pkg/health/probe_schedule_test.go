@@ -327,8 +327,9 @@ func TestProbeSchedule_ASeedReplaysAndNoneDoesNot(t *testing.T) {
 		}
 		return fmt.Sprint(play(t, s, 0, time.Minute, passes))
 	}
-	if run(1) != run(1) || run(1) == run(2) || run(0) == run(0) {
-		t.Errorf("seed 1 gives %s and %s, none gives %s", run(1), run(1), run(0))
+	first, again, other, unseeded, once := run(1), run(1), run(2), run(0), run(0)
+	if first != again || first == other || unseeded == once {
+		t.Errorf("seed 1 gives %s and %s, 2 gives %s, none gives %s and %s", first, again, other, unseeded, once)
 	}
 }
 

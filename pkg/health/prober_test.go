@@ -162,7 +162,7 @@ func TestProber_TenThousandMembersDoNotHaveAGoroutineEach(t *testing.T) {
 		p := newProbing(t, health.ProberConfig{
 			Schedule: health.ProbeScheduleConfig{MaxRunning: most},
 			Observe: func(r health.ProbeReport) {
-				if r.State.Condition == health.Healthy && r.State.HealthyInARow == 2 {
+				if r.State.Condition == health.Healthy && r.State.ConsecutiveSuccesses == 2 {
 					if unknown--; unknown == 0 {
 						close(ready)
 					}
@@ -191,6 +191,8 @@ func TestProber_TenThousandMembersDoNotHaveAGoroutineEach(t *testing.T) {
 }
 
 // Claim: A probe that does not answer within Timeout is recorded at that moment, as OnTimeout says, and its context ends.
+//
+// Cases: B28.
 func TestProber_AProbePastItsTimeoutIsRecordedThen(t *testing.T) {
 	for policy, want := range map[health.TimeoutPolicy]string{health.TimeoutUnhealthy: "2s 1 failed", health.TimeoutCancels: "2s 1 cancelled"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -315,7 +317,7 @@ func TestProber_LeavesWithinOneTimeout(t *testing.T) {
 			t.Errorf("leaving takes %v, %d probes are back", took, back.Load())
 		}
 		for id := range uint64(2) {
-			if state := p.state(id + 1); state.Running || state.UnhealthyInARow > 0 {
+			if state := p.state(id + 1); state.Running || state.ConsecutiveFailures > 0 {
 				t.Errorf("%d is left as %+v", id+1, state)
 			}
 		}
@@ -339,7 +341,7 @@ func TestProber_TheTimeOfRunIsNotTheMembers(t *testing.T) {
 		p.add(1, hang)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if err := p.Run(ctx); err != context.DeadlineExceeded || len(p.observed()) > 0 || p.state(1).UnhealthyInARow > 0 {
+		if err := p.Run(ctx); err != context.DeadlineExceeded || len(p.observed()) > 0 || p.state(1).ConsecutiveFailures > 0 {
 			t.Errorf("Run returns %v, the member is %+v", err, p.state(1))
 		}
 	})
@@ -391,7 +393,7 @@ func TestProber_APanicOfObserveEndsRunWithIt(t *testing.T) {
 			}()
 			_ = p.Run(t.Context())
 		}()
-		if p.state(1).Running || p.state(2).Running || p.state(2).UnhealthyInARow > 0 {
+		if p.state(1).Running || p.state(2).Running || p.state(2).ConsecutiveFailures > 0 {
 			t.Errorf("left are %+v and %+v", p.state(1), p.state(2))
 		}
 	})
@@ -484,3 +486,13 @@ func TestNewProber_RefusesBadSettings(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 }
+
+// after lets the time of the bubble pass.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func hang(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+
+var errRefused = errors.New("connection refused")

@@ -38,7 +38,7 @@ func (c *compiler) compile(groups []*group) (*topologyPicker, error) {
 
 // merged returns one level in place of levels that all reject: there is nothing to
 // draw. Together they have whom each has.
-func merged(levels []*level) (all wheel[*level]) {
+func merged(levels []*level) (all weightedList[*level]) {
 	for _, l := range levels[1:] {
 		for _, s := range l.scopes.things {
 			levels[0].scopes.add(1, s)

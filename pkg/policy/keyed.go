@@ -61,33 +61,6 @@ func (k *keyless) pick(q *poise.Query, left int) (poise.Selection, error) {
 // holds reports whether the candidate at the index is among the untried.
 func holds(rest *poise.Untried, index int) bool { return rest.At(rest.Next(index)) == index }
 
-// selections returns the Selection of each index, side by side, so that a pick
-// makes none. The indices are eligible ones.
-func selections(v *poise.View, indices []int) []poise.Selection {
-	list := make([]poise.Selection, len(indices))
-	for k, index := range indices {
-		list[k], _ = v.Select(index)
-	}
-	return list
-}
-
-// find returns the indices of the identities if they name exactly the eligible
-// candidates of the View, else nil.
-func find(v *poise.View, ids []string) []int {
-	if len(ids) != v.EligibleLen() {
-		return nil
-	}
-	indices := make([]int, len(ids))
-	for k, id := range ids {
-		index, found := v.Lookup(id)
-		if !found || v.Reason(index) != poise.NotExcluded {
-			return nil
-		}
-		indices[k] = index
-	}
-	return indices
-}
-
 // eligible returns the indices and identities of the eligible candidates, in the
 // order of the View.
 func eligible(v *poise.View) (indices []int, ids []string) {

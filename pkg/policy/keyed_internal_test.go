@@ -124,9 +124,9 @@ var hashes = rapid.Custom(func(t *rapid.T) uint64 {
 
 // Whoever is hopeless has a worse score than the best, whatever the hashes and
 // weights; so leaving them out changes no winner.
-func TestContest_LeavesOutOnlyLosers_Law(t *testing.T) {
+func TestBestScore_LeavesOutOnlyLosers_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fast := newContest()
+		fast := newBestScore()
 		best, bestHash, bestScore := -1, uint64(0), 0.0
 		previous := uint64(0)
 		for k := range rapid.IntRange(1, 40).Draw(t, "challengers") {
@@ -171,11 +171,11 @@ func TestScore_ExceedsItsBound(t *testing.T) {
 }
 
 // The bound is worth its name: most challengers need no logarithm.
-func TestContest_TakesFewLogarithms(t *testing.T) {
+func TestBestScore_TakesFewLogarithms(t *testing.T) {
 	chance := poise.NewGenerator(1)
 	logarithms := 0
 	for range 1000 {
-		c := newContest()
+		c := newBestScore()
 		for k := range 512 {
 			if hash := chance.Uint64(); !c.hopeless(hash, 1) {
 				logarithms++
@@ -260,7 +260,7 @@ func TestCapacity_LeavesRoom_Law(t *testing.T) {
 }
 
 func TestSpares_GiveABufferToOneAtATime(t *testing.T) {
-	var s spares[int]
+	var s bufferPool[int]
 	var wg sync.WaitGroup
 	for range 40 {
 		wg.Go(func() {
@@ -275,7 +275,7 @@ func TestSpares_GiveABufferToOneAtATime(t *testing.T) {
 }
 
 func TestSpares_KeepSixteen(t *testing.T) {
-	var s spares[int]
+	var s bufferPool[int]
 	var taken []*int
 	for range 20 {
 		taken = append(taken, s.take())
@@ -352,8 +352,8 @@ func TestRendezvousPickers_PickAlikeWithoutRows_Law(t *testing.T) {
 }
 
 // At u = 1 every score is the same, and so is its bound: the higher hash wins.
-func TestContest_DecidesTiesAtTheTop(t *testing.T) {
-	c := newContest()
+func TestBestScore_DecidesTiesAtTheTop(t *testing.T) {
+	c := newBestScore()
 	for k, hash := range []uint64{math.MaxUint64 - 9, math.MaxUint64 - 2000, math.MaxUint64, math.MaxUint64 - 1} {
 		if w := (poise.Weight{}); !c.hopeless(hash, 1) {
 			c.enter(k, hash, poise.Score(hash, w))
@@ -363,7 +363,7 @@ func TestContest_DecidesTiesAtTheTop(t *testing.T) {
 		t.Errorf("the winner is %d, want 2", c.position)
 	}
 	// Of two with one sample, and so with one score, the higher hash wins as well.
-	c = newContest()
+	c = newBestScore()
 	for k, hash := range []uint64{1 << 62, 1<<62 + 5, 1<<62 + 3} {
 		if !c.hopeless(hash, 1) {
 			c.enter(k, hash, poise.Score(hash, poise.Weight{}))
@@ -392,7 +392,7 @@ func TestRendezvousPickers_TakeTheEarlierOfEqualHashes(t *testing.T) {
 		&rendezvousPicker{view: v, rows: rows},
 		&weightedRendezvousPicker{view: v, rows: rows, shares: sharesOf(v)},
 		&boundedLoadPicker{
-			view: v, rows: rows, shares: sharesOf(v), weights: 2, percent: 100, inFlight: allInFlight(v), loads: new(spares[[]uint64]),
+			view: v, rows: rows, shares: sharesOf(v), weights: 2, percent: 100, inFlight: allInFlight(v), loads: new(bufferPool[[]uint64]),
 		},
 	} {
 		for k := range uint64(20) {

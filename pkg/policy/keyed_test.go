@@ -125,7 +125,7 @@ func TestKeyedPolicies_RefuseBadSettings(t *testing.T) {
 	}
 }
 
-// Cases: 9.2 law 6.
+// The sibling has this law too.
 func TestNewMaglev_AcceptsExactlyThePrimes(t *testing.T) {
 	composite := make([]bool, 10_000)
 	for v := 2; v < len(composite); v++ {

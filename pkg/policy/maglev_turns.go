@@ -27,7 +27,7 @@ func (t *maglevTurns) on(v *poise.View, size uint32, custom *streamHash) (next *
 	changed, related := v.ChangedSince(t.view)
 	if !related {
 		next.find()
-		next.meet(size, custom)
+		next.newKeyHasher(size, custom)
 		return next, next.choose(size)
 	}
 	same, met := true, true
@@ -41,7 +41,7 @@ func (t *maglevTurns) on(v *poise.View, size uint32, custom *streamHash) (next *
 	}
 	if !met {
 		next.known = append(make([]bool, 0, v.Len()), t.known...)[:v.Len()]
-		next.meet(size, custom)
+		next.newKeyHasher(size, custom)
 	}
 	return next, next.choose(size)
 }
@@ -58,9 +58,9 @@ func (t *maglevTurns) find() {
 	t.members = members
 }
 
-// meet makes members of the candidates that are none yet; in a scope only of the
+// newKeyHasher makes members of the candidates that are none yet; in a scope only of the
 // eligible.
-func (t *maglevTurns) meet(size uint32, custom *streamHash) {
+func (t *maglevTurns) newKeyHasher(size uint32, custom *streamHash) {
 	type turn struct {
 		maglevMember
 		index uint32

@@ -22,7 +22,7 @@ func ranked(v *poise.View, rows *identityRows, custom *streamHash, key poise.Key
 			return
 		}
 		ranks := make([]rank, v.EligibleLen())
-		m := meet(rows, custom, key)
+		m := newKeyHasher(rows, custom, key)
 		for position := range ranks {
 			ranks[position] = rank{v.Eligible(position), position, m.hash(position)}
 		}

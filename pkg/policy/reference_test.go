@@ -140,7 +140,7 @@ func textStream(s string) []byte { return append([]byte(s), 0xff) }
 
 func numberStream(v uint64) []byte { return binary.LittleEndian.AppendUint64(nil, v) }
 
-// rendezvousStream is the byte stream that decides how a key and an identity meet.
+// rendezvousStream is the byte stream that decides how a key and an identity newKeyHasher.
 func rendezvousStream(key []byte, id string) []byte {
 	return slices.Concat([]byte{0}, key, []byte{1}, []byte(id), []byte{0xff})
 }

@@ -117,7 +117,7 @@ func (p *rendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 	case q.Key.IsZero():
 		return p.keyless.pick(q, n)
 	}
-	m := meet(p.rows, p.custom, q.Key)
+	m := newKeyHasher(p.rows, p.custom, q.Key)
 	highest := poise.Compared{Index: -1}
 	for k := range n {
 		index := rest.At(k)

@@ -326,7 +326,7 @@ func TestRendezvous_WalksOnInOrderOfPreference(t *testing.T) {
 // Cases: G26.
 func TestRendezvous_ReadsTheKey(t *testing.T) {
 	t.Run("by the default hash once", func(t *testing.T) {
-		file, err := parser.ParseFile(token.NewFileSet(), "meeting.go", nil, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), "key_hasher.go", nil, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

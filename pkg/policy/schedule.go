@@ -8,8 +8,8 @@ import "slices"
 const aheadLimit = 1 << 26
 
 // start makes the turns up to the phase in advance, and one period after it if
-// that is affordable. It is for a roster that is nobody's yet.
-func (r *roster) start(phase uint64) {
+// that is affordable. It is for a creditList that is nobody's yet.
+func (r *creditList) start(phase uint64) {
 	affordable := 1 + uint64(aheadLimit/len(r.weights))
 	period := uint64(len(r.cycle.order))
 	if period > 0 && period < affordable {
@@ -27,7 +27,7 @@ func (r *roster) start(phase uint64) {
 }
 
 // step takes one turn, and opens the cycle when the credits have come round.
-func (r *roster) step() (position int) {
+func (r *creditList) step() (position int) {
 	if len(r.cycle.order) == 0 {
 		return r.advance()
 	}
@@ -42,14 +42,14 @@ func (r *roster) step() (position int) {
 	return position
 }
 
-func (r *roster) record(position int) {
+func (r *creditList) record(position int) {
 	r.cycle.record(r.recorded, position)
 	r.recorded++
 }
 
 // resume opens the cycle if the credits stand as at its beginning and it is whole.
 // Else recording begins anew.
-func (r *roster) resume() {
+func (r *creditList) resume() {
 	if r.recorded == len(r.cycle.order) && slices.Equal(r.begin, r.credits) {
 		r.cycle.open()
 		return
@@ -58,7 +58,7 @@ func (r *roster) resume() {
 }
 
 // settle closes the cycle and brings the credits up to the turns taken.
-func (r *roster) settle() {
+func (r *creditList) settle() {
 	taken := r.cycle.close()
 	for position, weight := range r.weights {
 		r.credits[position] += int64(taken) * weight
@@ -70,7 +70,7 @@ func (r *roster) settle() {
 
 // advance is the rule itself: everybody earns the weight, the richest pays for
 // all.
-func (r *roster) advance() (richest int) {
+func (r *creditList) advance() (richest int) {
 	credits := r.credits
 	most := int64(-1 << 63)
 	for position, weight := range r.weights[:len(credits)] {

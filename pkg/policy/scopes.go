@@ -11,7 +11,7 @@ import (
 type topologyPicker struct {
 	topology *topology
 	view     *poise.View
-	levels   wheel[*level]
+	levels   weightedList[*level]
 	// spare are the priorities that have eligible members and no traffic, in order.
 	// A retry goes there when everybody else was tried.
 	spare []*level
@@ -20,7 +20,7 @@ type topologyPicker struct {
 // level is one priority.
 type level struct {
 	choice  poise.ScopeChoice
-	scopes  wheel[*scope]
+	scopes  weightedList[*scope]
 	rejects bool
 }
 

@@ -27,6 +27,8 @@ type SmoothWeightedRoundRobinConfig struct {
 //   - From the first pick on, each run of as many picks as the eligible weights sum to takes each candidate exactly as often as its weight says, while the list stays as it is.
 //   - Credit belongs to an incarnation and follows it through new Views, reorders and changes of weight.
 //   - An incarnation that is not eligible when something is picked loses its credit.
+//   - Where members or weights are others than at the last pick, inherited credit is cut to 5/8 of the new sum of the weights either way.
+//   - After a change, each run of as many picks as the eligible weights sum to takes a candidate at most once more or less often than its weight says, while the list stays.
 //   - A pick that leaves out a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
 //   - Picks in parallel take exactly the turns that as many picks in sequence would.
 //   - SmoothWeightedRoundRobin refuses to prepare a View whose eligible weights, summed and multiplied by their number, exceed 2^60.
@@ -55,9 +57,9 @@ type SmoothWeightedRoundRobin struct {
 
 	// turns is the list whose credits decided the last turn, and retries the one
 	// whose credits decided the last pick that left somebody out; nil before.
-	turns, retries *roster
+	turns, retries *creditList
 	// latest is the list prepared last.
-	latest *roster
+	latest *creditList
 }
 
 var _ poise.Policy = (*SmoothWeightedRoundRobin)(nil)
@@ -78,21 +80,21 @@ func (p *SmoothWeightedRoundRobin) Prepare(v *poise.View) (poise.Picker, error) 
 	if v.Check() != nil {
 		return picker, nil
 	}
-	r, err := newRoster(v)
+	r, err := newCreditList(v)
 	if err != nil {
 		return nil, err
 	}
-	picker.roster = p.admit(r)
+	picker.creditList = p.admit(r)
 	return picker, nil
 }
 
-// admit returns the roster to pick from: one that is in use and lists the same, or
+// admit returns the creditList to pick from: one that is in use and lists the same, or
 // the new one.
-func (p *SmoothWeightedRoundRobin) admit(r *roster) *roster {
+func (p *SmoothWeightedRoundRobin) admit(r *creditList) *creditList {
 	p.mu.Lock()
 	turns, latest := p.turns, p.latest
 	p.mu.Unlock()
-	for _, known := range [...]*roster{turns, latest} {
+	for _, known := range [...]*creditList{turns, latest} {
 		if known != nil && known.lists(r) {
 			return known
 		}
@@ -107,7 +109,7 @@ func (p *SmoothWeightedRoundRobin) admit(r *roster) *roster {
 }
 
 // turn takes the next turn on the list.
-func (p *SmoothWeightedRoundRobin) turn(r *roster) (position int) {
+func (p *SmoothWeightedRoundRobin) turn(r *creditList) (position int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := p.turns; last != r {
@@ -125,7 +127,7 @@ func (p *SmoothWeightedRoundRobin) turn(r *roster) (position int) {
 }
 
 // retry picks among those of the list that are left, and returns the index.
-func (p *SmoothWeightedRoundRobin) retry(r *roster, v *poise.View, left *poise.Untried) (richest int) {
+func (p *SmoothWeightedRoundRobin) retry(r *creditList, v *poise.View, left *poise.Untried) (richest int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if last := p.retries; last != nil && last != r {
@@ -148,19 +150,19 @@ func (p *SmoothWeightedRoundRobin) retry(r *roster, v *poise.View, left *poise.U
 }
 
 type smoothWeightedRoundRobinPicker struct {
-	policy *SmoothWeightedRoundRobin
-	view   *poise.View
-	roster *roster // nil: nobody is eligible
+	policy     *SmoothWeightedRoundRobin
+	view       *poise.View
+	creditList *creditList // nil: nobody is eligible
 }
 
 // Pick takes the candidate whose turn it is.
 func (p *smoothWeightedRoundRobinPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || p.roster == nil {
+	if !plain(&q) || p.creditList == nil {
 		return p.pickSlow(&q)
 	}
-	position, open := p.roster.cycle.next()
+	position, open := p.creditList.cycle.next()
 	if !open {
-		position = p.policy.turn(p.roster)
+		position = p.policy.turn(p.creditList)
 	}
 	return p.view.Select(p.view.Eligible(position))
 }
@@ -174,13 +176,13 @@ func (p *smoothWeightedRoundRobinPicker) pickSlow(q *poise.Query) (poise.Selecti
 	case 0:
 		return nothing(p.view, q, "SmoothWeightedRoundRobin")
 	case p.view.EligibleLen():
-		position, open := p.roster.cycle.next()
+		position, open := p.creditList.cycle.next()
 		if !open {
-			position = p.policy.turn(p.roster)
+			position = p.policy.turn(p.creditList)
 		}
 		chosen = p.view.Eligible(position)
 	default:
-		chosen = p.policy.retry(p.roster, p.view, &left)
+		chosen = p.policy.retry(p.creditList, p.view, &left)
 	}
 	explain(p.view, q, "SmoothWeightedRoundRobin", RuleTurn, chosen, n, n)
 	return p.view.Select(chosen)

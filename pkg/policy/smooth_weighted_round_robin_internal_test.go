@@ -25,9 +25,9 @@ func weightedView(t *testing.T, weights ...uint32) *poise.View {
 	return v
 }
 
-func newTestRoster(t *testing.T, weights ...uint32) *roster {
+func newTestCreditList(t *testing.T, weights ...uint32) *creditList {
 	t.Helper()
-	r, err := newRoster(weightedView(t, weights...))
+	r, err := newCreditList(weightedView(t, weights...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +35,8 @@ func newTestRoster(t *testing.T, weights ...uint32) *roster {
 }
 
 // The table that was published with the rule: credits after each pick.
-func TestRoster_KeepsCreditsAsPublished(t *testing.T) {
-	r := newTestRoster(t, 5, 1, 1)
+func TestCreditList_KeepsCreditsAsPublished(t *testing.T) {
+	r := newTestCreditList(t, 5, 1, 1)
 	for step, row := range []struct {
 		position int
 		credits  []int64
@@ -56,14 +56,14 @@ func TestRoster_KeepsCreditsAsPublished(t *testing.T) {
 }
 
 // Credits sum to 0, and are what was earned less what was paid.
-func TestRoster_CreditsAreWhatWasEarnedLessWhatWasPaid(t *testing.T) {
+func TestCreditList_CreditsAreWhatWasEarnedLessWhatWasPaid(t *testing.T) {
 	chance := poise.NewGenerator(8)
 	for size := range 50 {
 		weights := make([]uint32, 1+size%25)
 		for i := range weights {
 			weights[i] = 1 + uint32(chance.Below(40))
 		}
-		r := newTestRoster(t, weights...)
+		r := newTestCreditList(t, weights...)
 		counts := make([]int64, len(weights))
 		for step := range 200 {
 			counts[r.advance()]++
@@ -87,7 +87,7 @@ func TestRoster_CreditsAreWhatWasEarnedLessWhatWasPaid(t *testing.T) {
 // isOpen reports whether turns are replayed.
 func (c *cycle) isOpen() bool { return c.cursor.Load()&closed != closed }
 
-func pickOf(t *testing.T, p *SmoothWeightedRoundRobin, v *poise.View) (pick func() int, r *roster) {
+func pickOf(t *testing.T, p *SmoothWeightedRoundRobin, v *poise.View) (pick func() int, r *creditList) {
 	t.Helper()
 	picker, err := p.Prepare(v)
 	if err != nil {
@@ -103,7 +103,7 @@ func pickOf(t *testing.T, p *SmoothWeightedRoundRobin, v *poise.View) (pick func
 			t.Fatal(err)
 		}
 		return index
-	}, picker.(*smoothWeightedRoundRobinPicker).roster
+	}, picker.(*smoothWeightedRoundRobinPicker).creditList
 }
 
 // The steady state is replayed: at once by a policy that never picked, and after
@@ -177,30 +177,30 @@ func TestSmoothWeightedRoundRobin_FindsItsCycleAgain(t *testing.T) {
 }
 
 // What is left of 2^26 steps is made in Prepare.
-func TestRoster_MakesAheadWhatIsAffordable(t *testing.T) {
+func TestCreditList_MakesAheadWhatIsAffordable(t *testing.T) {
 	weights := slices.Repeat([]uint32{1}, 8000)
 	weights[0] = 401 // a period of 8400, times 8000: just over 2^26
-	costly := newTestRoster(t, weights...)
+	costly := newTestCreditList(t, weights...)
 	costly.start(0)
 	if costly.recorded != 0 {
 		t.Errorf("made %d turns ahead at a cost of %d", costly.recorded, 8400*8000)
 	}
 	weights[0] = 389 // 8388 times 8000: just under
-	affordable := newTestRoster(t, weights...)
+	affordable := newTestCreditList(t, weights...)
 	affordable.start(0)
 	if affordable.recorded != 8388 {
 		t.Errorf("made %d turns ahead, want 8388", affordable.recorded)
 	}
-	if len(newTestRoster(t, 1<<18-1, 1).cycle.order) != 1<<18 {
+	if len(newTestCreditList(t, 1<<18-1, 1).cycle.order) != 1<<18 {
 		t.Error("a period of 2^18 is not stored")
 	}
-	if len(newTestRoster(t, 1<<18, 1).cycle.order) != 0 {
+	if len(newTestCreditList(t, 1<<18, 1).cycle.order) != 0 {
 		t.Error("a period over 2^18 is stored")
 	}
-	if len(newTestRoster(t, 6<<20, 3<<20).cycle.order) != 3 {
+	if len(newTestCreditList(t, 6<<20, 3<<20).cycle.order) != 3 {
 		t.Error("the divisor that weights have in common lengthens the period")
 	}
-	long := newTestRoster(t, 1<<30, 1)
+	long := newTestCreditList(t, 1<<30, 1)
 	long.start(5)
 	if want := []int64{5 << 30, 5}; long.recorded != 0 || long.credits[1] != want[1] {
 		t.Errorf("after five turns of a long period credits are %v", long.credits)

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -17,13 +18,36 @@ type life struct {
 // smoothTwin is the textbook: a map of credits, and every pick goes through the
 // whole list.
 type smoothTwin struct {
-	phase   uint64
-	turns   map[life]int64
-	retries map[life]int64
+	phase          uint64
+	turns, retries *account
+}
+
+// account is the credits of a list, and the weights in the list of the last pick.
+type account struct {
+	credits map[life]int64
+	weights map[life]int64
 }
 
 func newSmoothTwin(seed uint64) *smoothTwin {
-	return &smoothTwin{poise.Mix64(seed), nil, map[life]int64{}}
+	return &smoothTwin{poise.Mix64(seed), nil, &account{map[life]int64{}, nil}}
+}
+
+// follow takes over credits in a list with other members or weights.
+func (a *account) follow(weights map[life]int64) {
+	before := a.weights
+	a.weights = weights
+	if before == nil || maps.Equal(before, weights) {
+		return
+	}
+	sum := int64(0)
+	for _, w := range weights {
+		sum += w
+	}
+	inherited := map[life]int64{}
+	for l := range weights {
+		inherited[l] = min(5*sum/8, max(-5*sum/8, a.credits[l]))
+	}
+	a.credits = inherited
 }
 
 // smoothStep is the rule itself.
@@ -43,11 +67,11 @@ func smoothStep(credits map[life]int64, samples []poise.Sample, among []int) int
 
 func (s *smoothTwin) pick(samples []poise.Sample, tried *poise.Tried) (int, error) {
 	var eligible, left []int
-	present := map[life]bool{}
+	present := map[life]int64{}
 	for i, sample := range samples {
 		if sample.Status == poise.Ready && sample.Excluded == poise.NotExcluded {
 			eligible = append(eligible, i)
-			present[life{sample.ID, sample.Incarnation}] = true
+			present[life{sample.ID, sample.Incarnation}] = int64(sample.Weight.Value())
 			if !tried.Has(sample.ID, sample.Incarnation) {
 				left = append(left, i)
 			}
@@ -62,25 +86,17 @@ func (s *smoothTwin) pick(samples []poise.Sample, tried *poise.Tried) (int, erro
 		return -1, poise.ErrAllTried
 	}
 	if len(left) < len(eligible) {
-		forget(s.retries, present)
-		return smoothStep(s.retries, samples, left), nil
+		s.retries.follow(present)
+		return smoothStep(s.retries.credits, samples, left), nil
 	}
 	if s.turns == nil {
-		s.turns = map[life]int64{}
+		s.turns = &account{map[life]int64{}, present}
 		for range s.phase % period(samples, eligible) {
-			smoothStep(s.turns, samples, eligible)
+			smoothStep(s.turns.credits, samples, eligible)
 		}
 	}
-	forget(s.turns, present)
-	return smoothStep(s.turns, samples, eligible), nil
-}
-
-func forget(credits map[life]int64, present map[life]bool) {
-	for l := range credits {
-		if !present[l] {
-			delete(credits, l)
-		}
-	}
+	s.turns.follow(present)
+	return smoothStep(s.turns.credits, samples, eligible), nil
 }
 
 // period is how many picks it takes for everything to repeat.
@@ -99,6 +115,7 @@ func period(samples []poise.Sample, among []int) uint64 {
 // Claim: A pick gives each eligible candidate its weight as credit, takes the one with the most credit, of equal ones the earlier, and charges it the sum of the weights.
 // Claim: Credit belongs to an incarnation and follows it through new Views, reorders and changes of weight.
 // Claim: An incarnation that is not eligible when something is picked loses its credit.
+// Claim: Where members or weights are others than at the last pick, inherited credit is cut to 5/8 of the new sum of the weights either way.
 // Claim: A pick that leaves out a tried candidate decides among the others by credits of their own, kept by the same rule, and takes nobody's turn.
 func TestSmoothWeightedRoundRobin_PicksAsItsSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -426,5 +427,78 @@ func checkRamp(t *testing.T, step int, counts []int, within float64) {
 	}
 	if exact := 220 * float64(step) / sum; math.Abs(float64(counts[1])-exact) > within {
 		t.Errorf("step %d: the newcomer got %d of 220 picks, want %.1f within %v", step, counts[1], exact, within)
+	}
+}
+
+// Claim: After a change, each run of as many picks as the eligible weights sum to takes a candidate at most once more or less often than its weight says, while the list stays.
+//
+// Cases: B78.
+func TestSmoothWeightedRoundRobin_BoundsWhatItInherits(t *testing.T) {
+	for _, row := range []struct {
+		name          string
+		before, after map[string]uint32
+		picks         int
+	}{
+		{"1000:1 becomes 1:1", map[string]uint32{"a": 1000, "b": 1}, map[string]uint32{"a": 1, "b": 1}, 500},
+		{"the heavy one leaves and another joins", map[string]uint32{"a": 1000, "b": 1}, map[string]uint32{"b": 1, "c": 1}, 500},
+		{"weights fall in steps", map[string]uint32{"a": 90, "b": 7, "c": 3}, map[string]uint32{"a": 1, "b": 2, "c": 3}, 61},
+		{"one weight rises", map[string]uint32{"a": 1, "b": 1}, map[string]uint32{"a": 50, "b": 1}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p := new(policy.SmoothWeightedRoundRobin)
+			picked := func(weights map[string]uint32, n int) (ids []string) {
+				var candidates []poise.Candidate
+				for _, id := range slices.Sorted(maps.Keys(weights)) {
+					w, err := poise.NewWeight(weights[id])
+					if err != nil {
+						t.Fatal(err)
+					}
+					candidates = append(candidates, poise.Sample{ID: id, Weight: w})
+				}
+				v, err := poise.NewView(candidates)
+				if err != nil {
+					t.Fatal(err)
+				}
+				picker, err := p.Prepare(v)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range n {
+					s, err := picker.Pick(poise.Query{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					i, err := v.Index(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sample, err := v.Sample(i)
+					if err != nil {
+						t.Fatal(err)
+					}
+					ids = append(ids, sample.ID)
+				}
+				return ids
+			}
+			picked(row.before, row.picks)
+			sum := 0
+			for _, w := range row.after {
+				sum += int(w)
+			}
+			ids := picked(row.after, 4*sum+400)
+			for from := range len(ids) - sum + 1 {
+				for id, weight := range row.after {
+					n := 0
+					for _, other := range ids[from : from+sum] {
+						if other == id {
+							n++
+						}
+					}
+					if n < int(weight)-1 || n > int(weight)+1 {
+						t.Fatalf("picks %d to %d take %s %d times, weight %d", from, from+sum, id, n, weight)
+					}
+				}
+			}
+		})
 	}
 }

@@ -5,7 +5,7 @@ import poise "github.com/copyleftdev/poise-go/pkg"
 // streamHash is a caller's hash of byte streams, and buffers to build them in.
 type streamHash struct {
 	hash    func(stream []byte) uint64
-	buffers spares[[]byte]
+	buffers bufferPool[[]byte]
 }
 
 // newStreamHash returns nil for a nil hash, which stands for FNV-1a.

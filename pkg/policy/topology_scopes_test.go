@@ -105,7 +105,8 @@ func TestTopology_ForgetsPlacesThatAreGone(t *testing.T) {
 	})
 }
 
-// Cases: 9.2 law 12.
+// The sibling has this law too.
+//
 // Claim: A Priority draws only where there is something to choose.
 func TestTopology_DrawsOnlyWhereThereIsAChoice(t *testing.T) {
 	// Over round robin the only draws are the topology's. If none is taken on the

@@ -83,7 +83,7 @@ func together(crowds ...[]spot) (all []spot) {
 	return all
 }
 
-// ticket is a ticket of a wheel and what it must choose.
+// ticket is a ticket of a weightedList and what it must choose.
 type ticket struct {
 	number   uint64
 	priority uint32
@@ -389,7 +389,7 @@ func TestLocality_RefusesEffectiveWeightsThatOverflow(t *testing.T) {
 
 func TestWheel_EveryTicketHasItsThing(t *testing.T) {
 	for n := 1; n <= 9; n++ {
-		var w wheel[int]
+		var w weightedList[int]
 		var want []int
 		for thing := range n {
 			w.add(uint64(1+thing%3), thing)
@@ -406,7 +406,7 @@ func TestWheel_EveryTicketHasItsThing(t *testing.T) {
 }
 
 func TestWheel_DrawsAmongThoseThatFitByTheirTickets(t *testing.T) {
-	var w wheel[int]
+	var w weightedList[int]
 	for thing, weight := range []uint64{2, 3, 1, 4} {
 		w.add(weight, thing)
 	}

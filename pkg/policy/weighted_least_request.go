@@ -36,7 +36,7 @@ type WeightedLeastRequestConfig struct {
 //
 // # Cost
 //
-// A pick is O(1), two load reads and two draws; where both draws meet the same
+// A pick is O(1), two load reads and two draws; where both draws newKeyHasher the same
 // candidate, a third and O(log n). With Tried it is O(tried + log n). Prepare is
 // O(n) time and memory.
 //
@@ -68,32 +68,32 @@ func (p *WeightedLeastRequest) Prepare(v *poise.View) (poise.Picker, error) {
 	if v.EligibleLen() < 2 {
 		return picker, nil
 	}
-	lottery, err := newLottery(v)
+	aliasTable, err := newAliasTable(v)
 	if err != nil {
 		return nil, err
 	}
-	picker.lottery = lottery
+	picker.aliasTable = aliasTable
 	return picker, nil
 }
 
 type weightedLeastRequestPicker struct {
-	chance  *poise.Generator
-	view    *poise.View
-	lottery *lottery // nil where there is nothing to draw
+	chance     *poise.Generator
+	view       *poise.View
+	aliasTable *aliasTable // nil where there is nothing to draw
 }
 
 // Pick draws two candidates and takes the one with less load for its weight.
 func (p *weightedLeastRequestPicker) Pick(q poise.Query) (poise.Selection, error) {
-	if !plain(&q) || p.lottery == nil {
+	if !plain(&q) || p.aliasTable == nil {
 		return p.pickSlow(&q)
 	}
 	first, second := p.drawTwo()
 	a, b := p.view.Eligible(first), p.view.Eligible(second)
 	loadA, loadB := p.view.InFlight(a), p.view.InFlight(b)
 	if loadA == nil || loadB == nil {
-		return p.compare(&q, first, second, len(p.lottery.columns))
+		return p.compare(&q, first, second, len(p.aliasTable.columns))
 	}
-	if p.lottery.less(second, loadB.Current(), first, loadA.Current()) {
+	if p.aliasTable.less(second, loadB.Current(), first, loadA.Current()) {
 		a = b
 	}
 	return p.view.Select(a)
@@ -101,10 +101,10 @@ func (p *weightedLeastRequestPicker) Pick(q poise.Query) (poise.Selection, error
 
 // drawTwo returns two distinct positions.
 func (p *weightedLeastRequestPicker) drawTwo() (first, second int) {
-	first, second = p.lottery.draw(p.chance), p.lottery.draw(p.chance)
+	first, second = p.aliasTable.draw(p.chance), p.aliasTable.draw(p.chance)
 	if first == second {
 		// Drawing until they differ would give the same chances, and no end.
-		second = p.lottery.drawOther(p.chance, new(poise.Untried), first)
+		second = p.aliasTable.drawOther(p.chance, new(poise.Untried), first)
 	}
 	return first, second
 }
@@ -124,8 +124,8 @@ func (p *weightedLeastRequestPicker) pickSlow(q *poise.Query) (poise.Selection, 
 		first, second := p.drawTwo()
 		return p.compare(q, first, second, n)
 	}
-	first := p.lottery.drawLeft(p.chance, &left)
-	return p.compare(q, first, p.lottery.drawOther(p.chance, &left, first), n)
+	first := p.aliasTable.drawLeft(p.chance, &left)
+	return p.compare(q, first, p.aliasTable.drawOther(p.chance, &left, first), n)
 }
 
 // compare reads both loads, takes one, and explains it as chosen from so many.
@@ -138,9 +138,9 @@ func (p *weightedLeastRequestPicker) compare(q *poise.Query, first, second, left
 		}
 	}
 	rule := RuleTieOfTwoByWeight
-	if p.lottery.less(second, other.Figure, first, chosen.Figure) {
+	if p.aliasTable.less(second, other.Figure, first, chosen.Figure) {
 		chosen, other, rule = other, chosen, RuleLessOfTwoByWeight
-	} else if p.lottery.less(first, chosen.Figure, second, other.Figure) {
+	} else if p.aliasTable.less(first, chosen.Figure, second, other.Figure) {
 		rule = RuleLessOfTwoByWeight
 	}
 	explain(p.view, q, "WeightedLeastRequest", rule, chosen.Index, left, 2, chosen, other)
@@ -149,7 +149,7 @@ func (p *weightedLeastRequestPicker) compare(q *poise.Query, first, second, left
 
 // less reports whether the load at position a, over its weight, is less than that
 // at b: compared by the products with the other's weight, in 128 bits.
-func (l *lottery) less(a int, loadA uint64, b int, loadB uint64) bool {
+func (l *aliasTable) less(a int, loadA uint64, b int, loadB uint64) bool {
 	highA, lowA := bits.Mul64(loadA, l.weight(b))
 	highB, lowB := bits.Mul64(loadB, l.weight(a))
 	return highA < highB || highA == highB && lowA < lowB

@@ -51,18 +51,18 @@ func (p *WeightedRandom) Prepare(v *poise.View) (poise.Picker, error) {
 	if v.EligibleLen() < 2 {
 		return picker, nil
 	}
-	lottery, err := newLottery(v)
+	aliasTable, err := newAliasTable(v)
 	if err != nil {
 		return nil, err
 	}
-	picker.lottery = lottery
+	picker.aliasTable = aliasTable
 	return picker, nil
 }
 
 type weightedRandomPicker struct {
-	chance  *poise.Generator
-	view    *poise.View
-	lottery *lottery // nil where there is nothing to draw
+	chance     *poise.Generator
+	view       *poise.View
+	aliasTable *aliasTable // nil where there is nothing to draw
 }
 
 // Pick draws one candidate.
@@ -71,8 +71,8 @@ func (p *weightedRandomPicker) Pick(q poise.Query) (poise.Selection, error) {
 		return p.pickSlow(&q)
 	}
 	position := 0
-	if p.lottery != nil {
-		position = p.lottery.draw(p.chance)
+	if p.aliasTable != nil {
+		position = p.aliasTable.draw(p.chance)
 	}
 	return p.view.Select(p.view.Eligible(position))
 }
@@ -89,9 +89,9 @@ func (p *weightedRandomPicker) pickSlow(q *poise.Query) (poise.Selection, error)
 	case 1:
 		rule, chosen = RuleOnly, left.At(0)
 	case p.view.EligibleLen():
-		chosen = p.view.Eligible(p.lottery.draw(p.chance))
+		chosen = p.view.Eligible(p.aliasTable.draw(p.chance))
 	default:
-		chosen = p.view.Eligible(p.lottery.drawLeft(p.chance, &left))
+		chosen = p.view.Eligible(p.aliasTable.drawLeft(p.chance, &left))
 	}
 	explain(p.view, q, "WeightedRandom", rule, chosen, n, n)
 	return p.view.Select(chosen)

@@ -92,7 +92,7 @@ func (p *weightedRendezvousPicker) Pick(q poise.Query) (poise.Selection, error) 
 		return p.pickSlow(&q)
 	}
 	power, inverses := p.rows.power[:len(row)], p.shares.inverses[:len(row)]
-	best := newContest()
+	best := newBestScore()
 	for k, constant := range row {
 		hash := poise.Mix64(uint64(state)*power[k] + constant)
 		if !best.hopeless(hash, inverses[k]) {
@@ -112,8 +112,8 @@ func (p *weightedRendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, er
 	case q.Key.IsZero():
 		return p.keyless.pick(q, n)
 	}
-	m := meet(p.rows, p.custom, q.Key)
-	best := newContest()
+	m := newKeyHasher(p.rows, p.custom, q.Key)
+	best := newBestScore()
 	for k := range n {
 		position := p.view.NextEligible(rest.At(k))
 		if hash := m.hash(position); !best.hopeless(hash, p.shares.inverses[position]) {

@@ -266,7 +266,7 @@ func TestChain_RefusalsChangeNothing(t *testing.T) {
 }
 
 // uncomparable is a load tracker that == panics on.
-type uncomparable struct{ loads []uint64 }
+type uncomparable struct{ _ []uint64 }
 
 func (u uncomparable) Load(time.Time) (uint64, error) { return 0, nil }
 func (u uncomparable) Unit() poise.LoadUnit           { return poise.RequestsInFlight }

@@ -11,6 +11,10 @@ import (
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
+// tick is the unit of the specifications: the smallest, so that every time that a
+// specification knows is one that a jitter can draw, and the other way round.
+const tick = time.Nanosecond
+
 // activeHealth is an ActiveHealth, every reservation that it issued, and a clock.
 type activeHealth struct {
 	*health.ActiveHealth
@@ -85,19 +89,18 @@ func activeHealthMapping() replay.Mapping[*activeHealth] {
 }
 
 func projectActiveHealth(h *activeHealth) map[string]any {
-	field := func(name string) any { return replay.Field(h.ActiveHealth, name) }
-	age := func(running, since string) int {
-		if !field(running).(bool) {
+	is := h.Inspect()
+	age := func(has bool, since time.Time) int {
+		if !has {
 			return 0
 		}
-		return int(h.now.Sub(field(since).(time.Time)) / tick)
+		return int(h.now.Sub(since) / tick)
 	}
 	return map[string]any{
-		"condition": field("condition").(health.Condition).String(),
-		"good":      field("healthy"), "bad": field("unhealthy"),
-		"number": field("number"), "running": field("running"), "probed": field("probed"),
-		"held": age("running", "reserved"), "idle": age("probed", "ended"),
-		"draw": field("draw").(uint64) >> 63, "back": h.back,
+		"condition": is.Condition.String(), "good": is.ConsecutiveSuccesses, "bad": is.ConsecutiveFailures,
+		"number": is.Reservations, "running": is.Running, "probed": is.Probed,
+		"held": age(is.Running, is.Reserved), "idle": age(is.Probed, is.Ended),
+		"draw": is.Draw >> 63, "back": h.back,
 	}
 }
 

@@ -102,7 +102,7 @@ func (c *circuit) end(args replay.Record) (any, error) {
 		"overloaded": poise.Overloaded, "cancelled": poise.Cancelled,
 	}
 	call := args["call"].Str()
-	c.draw(replay.Field(c.Circuit, "rounds").(uint), args["number"].Int())
+	c.draw(c.Inspect().Rounds, args["number"].Int())
 	err := c.End(c.permits[call], outcomes[args["outcome"].Str()], c.now)
 	if c.epochs[call] >= 0 && !errors.Is(err, health.ErrPermitExpired) {
 		c.epochs[call], c.trials[call] = endedPermit, false
@@ -119,12 +119,11 @@ func (c *circuit) end(args replay.Record) (any, error) {
 }
 
 // draw moves the generator to where its next draw takes this much off the whole of
-// a round. SplitMix64 goes on from its state as from a seed.
+// a round.
 func (c *circuit) draw(round uint, off int) {
 	half := c.whole(round) / 2
 	for off <= half {
-		state := replay.Field(c.cfg.Chance, "state").(uint64)
-		if int(poise.NewGenerator(state).Below(uint64(half)+1)) == off {
+		if int(poise.NewGenerator(c.cfg.Chance.Seed()).Below(uint64(half)+1)) == off {
 			return
 		}
 		c.cfg.Chance.Uint64()
@@ -138,30 +137,26 @@ func (c *circuit) whole(round uint) int {
 }
 
 func (c *circuit) project() map[string]any {
-	mode := c.State(c.now).Mode
-	state := map[string]any{"mode": mode.String(), "back": c.back, "age": 0, "wait": 0}
-	for _, name := range []string{"epoch", "failures", "rounds", "successes"} {
-		state[name] = replay.Field(c.Circuit, name)
+	is := c.Inspect()
+	state := map[string]any{
+		"mode": is.Mode.String(), "back": c.back, "age": 0, "wait": is.OpenFor,
+		"epoch": is.Epoch, "failures": is.Failures, "rounds": is.Rounds, "successes": is.Successes,
 	}
-	if mode == health.Open {
-		state["age"] = int(c.now.Sub(replay.Field(c.Circuit, "since").(time.Time)) / tick)
-		state["wait"] = replay.Field(c.Circuit, "wait")
+	if is.Mode == health.Open {
+		state["age"] = int(c.now.Sub(is.Since) / tick)
 	}
 	epochs, trials, hold := map[string]int{}, map[string]bool{}, map[string]int{}
 	for call, epoch := range c.epochs {
 		epochs[call], trials[call], hold[call] = epoch, c.trials[call], 0
-		p, has := c.permits[call]
-		if !has || epoch < 0 {
+		if epoch < 0 {
 			continue
 		}
-		ticket := replay.Field(&p, "ticket")
-		switch {
-		case replay.Field(ticket, "expired").(bool):
+		switch p := c.InspectPermit(c.permits[call]); {
+		case p.Err == health.ErrPermitExpired:
 			epochs[call], trials[call] = expiredPermit, false
-		case mode == health.HalfOpen && epoch == int(c.State(c.now).Epoch):
+		case p.Err == nil && is.Mode == health.HalfOpen:
 			// The specification does not count past the end of a hold.
-			passed := c.now.Sub(replay.Field(ticket, "since").(time.Time))
-			hold[call] = int(min(passed, c.cfg.MaxHold) / tick)
+			hold[call] = int(min(c.now.Sub(p.Since), c.cfg.MaxHold) / tick)
 		}
 	}
 	state["permit"], state["trial"], state["hold"] = epochs, trials, hold

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"testing"
 
 	"github.com/copyleftdev/poise-go/pkg/discovery"
@@ -16,6 +15,7 @@ import (
 type directory struct {
 	*discovery.Directory[int]
 	first           uint64
+	atOnce          bool // RemoveImmediately, which does not change
 	current, former map[string]*discovery.Session[int]
 	endings         int
 }
@@ -77,11 +77,11 @@ func newDirectory(constants, initial replay.Record) (*directory, error) {
 	d := &directory{
 		first:   math.MaxUint64 - uint64(constants["Revisions"].Int()),
 		current: map[string]*discovery.Session[int]{}, former: map[string]*discovery.Session[int]{},
-		endings: initial["endings"].Int(),
+		endings: initial["endings"].Int(), atOnce: initial["atOnce"].Bool(),
 	}
 	var err error
 	if d.Directory, err = discovery.New(discovery.Config[int]{
-		Equal: func(a, b int) bool { return a == b }, RemoveImmediately: initial["atOnce"].Bool(), Revision: d.first,
+		Equal: func(a, b int) bool { return a == b }, RemoveImmediately: d.atOnce, Revision: d.first,
 	}); err != nil {
 		return nil, err
 	}
@@ -190,47 +190,43 @@ func result(effects replay.Tuple, err string, revision uint64) replay.Value {
 }
 
 func (d *directory) project() map[string]any {
-	now := d.Load()
+	is := d.Inspect()
 	var members replay.Tuple
-	for _, m := range now.All() {
+	for _, m := range is.Members {
+		var claims replay.Tuple
+		for _, c := range m.Claims {
+			claims = append(claims, map[string]any{"by": c.Source, "value": c.Value})
+		}
 		members = append(members, map[string]any{
-			"id": m.ID, "incarnation": m.Incarnation, "value": m.Value, "draining": m.Draining, "claims": d.claims(m.ID),
+			"id": m.ID, "incarnation": m.Incarnation, "value": m.Value, "draining": m.Draining, "claims": claims,
 		})
 	}
 	current, former, dated := map[string]string{}, map[string]string{}, map[string]uint64{}
 	for name, s := range d.current {
-		current[name], former[name], dated[name] = "open", "none", 0
-		if replay.Field(s, "closed").(bool) {
-			current[name] = "closed"
-		}
-		if replay.Field(s, "dated").(bool) {
-			dated[name] = replay.Field(s, "last").(uint64)
-		}
+		is := s.Inspect()
+		current[name], former[name], dated[name] = ended(is.Ended), "none", is.Date
 		if old := d.former[name]; old != nil {
-			former[name] = "replaced"
-			if replay.Field(old, "closed").(bool) {
-				former[name] = "closed"
-			}
+			former[name] = ended(old.Inspect().Ended)
 		}
 	}
 	return map[string]any{
-		"atOnce": replay.Field(d.Directory, "cfg", "RemoveImmediately"), "members": members,
-		"incarnations": replay.Field(d.Directory, "incarnations"), "revision": now.Revision() - d.first, "closed": d.Closed(),
+		"atOnce": d.atOnce, "members": members,
+		"incarnations": is.Incarnations, "revision": is.Revision - d.first, "closed": is.Closed,
 		"current": current, "former": former, "dated": dated, "endings": d.endings,
 	}
 }
 
-// claims returns the claims to a member, oldest first.
-func (d *directory) claims(id string) (claims replay.Tuple) {
-	entry := reflect.ValueOf(replay.Field(d.Directory, "entries")).MapIndex(reflect.ValueOf(id))
-	held := entry.Elem().FieldByName("claims")
-	for i := range held.Len() {
-		c := held.Index(i)
-		claims = append(claims, map[string]any{
-			"by": c.FieldByName("by").Elem().FieldByName("name").String(), "value": c.FieldByName("value").Int(),
-		})
+// ended names what has ended a session.
+func ended(err error) string {
+	var why *discovery.SessionError
+	switch {
+	case !errors.As(err, &why):
+		return "open"
+	case why.Replaced:
+		return "replaced"
+	default:
+		return "closed"
 	}
-	return claims
 }
 
 // mayDirectory says what clients may do: everything at any time, with the sessions

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -107,21 +108,36 @@ func (p *player[S]) accepted(t failer) replay.History {
 // requireLaw plays scripts that rapid draws, which lead further than a shortest
 // path to an edge, and returns the histories of a few fixed ones.
 func requireLaw[S any](t *testing.T, file string, m replay.Mapping[S]) (sample []replay.History) {
-	look := replay.NewLookup(replay.Load(t, file))
-	calls, initial := 0, look.Graph.Initial
-	rapid.Check(t, func(t *rapid.T) {
-		p := play(t, look, m, rapid.SampledFrom(initial).Draw(t, "initial"))
-		p.script(t, rapid.SliceOfN(rapid.Byte(), 20, 60).Draw(t, "script"))
-		calls += len(p.accepted(t).Calls)
-	})
-	t.Logf("counts: calls-looked-up=%d", calls)
+	l := law[S]{look: replay.NewLookup(replay.Load(t, file)), mapping: m}
+	rapid.Check(t, l.drawn)
+	t.Logf("counts: calls-looked-up=%d", l.calls)
+	return l.fixed(t)
+}
+
+// law is what a type must keep whatever script is played on it.
+type law[S any] struct {
+	look    *replay.Lookup
+	mapping replay.Mapping[S]
+	calls   int // that were looked up
+}
+
+// drawn plays a script that rapid draws.
+func (l *law[S]) drawn(t *rapid.T) {
+	p := play(t, l.look, l.mapping, rapid.SampledFrom(l.look.Graph.Initial).Draw(t, "initial"))
+	p.script(t, rapid.SliceOfN(rapid.Byte(), 20, 60).Draw(t, "script"))
+	l.calls += len(p.accepted(t).Calls)
+}
+
+// fixed plays a few scripts, the same each time, and returns their histories.
+func (l *law[S]) fixed(t *testing.T) (sample []replay.History) {
+	initial := l.look.Graph.Initial
 	for i := range 4 {
 		chance := poise.NewGenerator(uint64(i + 1))
 		script := make([]byte, 25)
 		for j := range script {
 			script[j] = byte(chance.Below(256))
 		}
-		p := play(t, look, m, initial[i%len(initial)])
+		p := play(t, l.look, l.mapping, initial[i%len(initial)])
 		p.script(t, script)
 		sample = append(sample, p.accepted(t))
 	}
@@ -138,10 +154,6 @@ func TestSlots_LawCallsArePathsOfTheirGraph(t *testing.T) {
 	requireSample(t, "../tla/slots/Slots.histories", append(sample, explored(t, "Slots")...))
 }
 
-func TestQuarantine_LawCallsArePathsOfItsGraph(t *testing.T) {
-	requireSample(t, "../tla/quarantine/Quarantine.histories", requireLaw(t, "../tla/quarantine/Quarantine.graph", quarantineMapping()))
-}
-
 func TestActiveHealth_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/activehealth/ActiveHealth.histories", requireLaw(t, "../tla/activehealth/ActiveHealth.graph", activeHealthMapping()))
 }
@@ -150,12 +162,23 @@ func TestCircuit_LawCallsArePathsOfItsGraph(t *testing.T) {
 	requireSample(t, "../tla/circuit/Circuit.histories", requireLaw(t, "../tla/circuit/Circuit.graph", circuitMapping()))
 }
 
-func TestWard_LawCallsArePathsOfItsGraph(t *testing.T) {
-	requireSample(t, "../tla/ward/Ward.histories", requireLaw(t, "../tla/ward/Ward.graph", wardMapping()))
+func TestDispatch_LawCallsArePathsOfItsGraph(t *testing.T) {
+	requireSample(t, "../tla/dispatch/Dispatch.histories", requireLaw(t, dispatchGraph, dispatchMapping("")))
 }
 
 func TestLives_LawCallsArePathsOfTheirGraph(t *testing.T) {
-	requireSample(t, "../tla/lives/Lives.histories", requireLaw(t, "../tla/lives/Lives.graph", livesMapping(t)))
+	l := law[*lives]{look: replay.NewLookup(replay.Load(t, "../tla/lives/Lives.graph")), mapping: livesMapping()}
+	rapid.Check(t, func(t *rapid.T) {
+		rapid.SyncTest(t, func(t *rapid.T) {
+			defer closeLives()
+			l.drawn(t)
+		})
+	})
+	t.Logf("counts: calls-looked-up=%d", l.calls)
+	synctest.Test(t, func(t *testing.T) {
+		defer closeLives()
+		requireSample(t, "../tla/lives/Lives.histories", l.fixed(t))
+	})
 }
 
 // requireSample compares the histories with the committed ones, which TLC judges.
@@ -189,14 +212,6 @@ func TestHistories_OfTheFuzzCorpora(t *testing.T) {
 			}
 			p := play(t, replay.NewLookup(g), inFlightMapping(), g.Initial[initial])
 			playInFlight(t, p, script)
-			looked += len(p.accepted(t).Calls)
-		}
-	})
-	t.Run("Quarantine", func(t *testing.T) {
-		g := replay.Load(t, "../tla/quarantine/Quarantine.graph")
-		for _, args := range corpus(t, "FuzzQuarantine") {
-			p := play(t, replay.NewLookup(g), quarantineMapping(), g.Initial[0])
-			playQuarantine(t, p, args[4].([]byte))
 			looked += len(p.accepted(t).Calls)
 		}
 	})
@@ -246,52 +261,6 @@ func playInFlight(t *testing.T, p *player[*inFlight], script []byte) {
 		}
 		p.make(t, label("(*InFlight).Acquire", by, by))
 		owner = append(owner, by)
-	}
-}
-
-// playQuarantine reads a script as FuzzQuarantine does, with the configuration of
-// the graph. What is out of its bounds, or no client may do, is left out.
-func playQuarantine(t *testing.T, p *player[*quarantine], script []byte) {
-	label := func(name, call, outcome string, draw int) replay.Label {
-		return replay.Label{Name: name, Args: replay.Record{
-			"call": replay.Of(call), "outcome": replay.Of(outcome), "draw": replay.Of(draw),
-		}.Value()}
-	}
-	var out []string // the calls with a permit, the newest last
-	for step := 0; step < len(script); step++ {
-		argument := byte(0)
-		if step+1 < len(script) {
-			argument = script[step+1]
-		}
-		switch op := script[step] % 8; op {
-		case 0:
-			for _, c := range []string{"a", "b"} {
-				if p.make(t, label("(*Quarantine).Admit", c, "", 0)) {
-					if p.s.epochs[c] >= 0 {
-						out = append(out, c)
-					}
-					break
-				}
-			}
-		case 1, 2, 3:
-			if len(out) == 0 {
-				continue
-			}
-			newest := out[len(out)-1]
-			if p.make(t, label("(*Quarantine).Report", newest, []string{"failure", "success", "cancelled"}[op-1], 0)) {
-				out = out[:len(out)-1]
-			}
-		case 4:
-			for range int(argument) * p.g.Constants["Backoff"].Int() / 64 {
-				p.make(t, label("Tick", "", "", 0))
-			}
-			step++
-		case 5:
-			p.make(t, label("StepBack", "", "", 0))
-			step++
-		default:
-			p.make(t, label("(*Quarantine).Return", "", "", 0))
-		}
 	}
 }
 

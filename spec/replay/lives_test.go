@@ -1,52 +1,31 @@
 package replay_test
 
 import (
+	"context"
 	"errors"
-	"io"
-	"net/http"
-	"reflect"
 	"strconv"
-	"strings"
 	"testing"
+	"testing/synctest"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/spec/replay"
 )
 
-// lives is a Balancer, the list that it has, and the calls that are held.
+// lives is a Balancer, the list that it has, and the calls that are held. It is made
+// inside a bubble of testing/synctest, where waiting is for its goroutine to rest.
 type lives struct {
-	*dispatch.Balancer
+	*dispatch.Balancer[*servant]
 	endpoints []*servant // from 1
-	list      map[int]dispatch.Member
+	list      map[int]dispatch.Member[*servant]
 	ids       int
-	wanted    string   // whom the policy picks next
-	served    *servant // who served last
-	held      map[string]*holding
+	wanted    string // whom the policy picks next
+	held      map[string]*dispatch.Call
 	budget    map[string]int // what is left of updates and changes
 }
 
-// holding is a call of a caller.
-type holding struct {
-	life, endpoint int
-	body           io.Closer
-}
-
-// servant is an endpoint whose responses have a body that somebody has to end.
-type servant struct {
-	of             *lives
-	number, closed int
-}
-
-func (e *servant) RoundTrip(*http.Request) (*http.Response, error) {
-	e.of.served = e
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("served"))}, nil
-}
-
-func (e *servant) Close() error {
-	e.closed++
-	return nil
-}
+// servant is an endpoint that counts how often it was closed.
+type servant struct{ number, closed int }
 
 func (l *lives) Prepare(v *poise.View) (poise.Picker, error) { return wanting{l, v}, nil }
 
@@ -56,28 +35,41 @@ type wanting struct {
 	view *poise.View
 }
 
-func (w wanting) Pick(poise.Query) (poise.Selection, error) {
-	if at, found := w.view.Lookup(w.of.wanted); found {
-		return w.view.Select(at)
+func (w wanting) Pick(q poise.Query) (poise.Selection, error) {
+	at, found := w.view.Lookup(w.of.wanted)
+	if !found || w.view.Reason(at) != poise.NotExcluded || q.Tried != nil && q.Tried.Has(w.of.wanted, 0) {
+		return poise.Selection{}, poise.ErrNotEligible
 	}
-	return poise.Selection{}, poise.ErrNotEligible
+	return w.view.Select(at)
 }
 
-func newLives(t testing.TB, constants, initial replay.Record) (*lives, error) {
-	l := &lives{endpoints: []*servant{nil}, list: map[int]dispatch.Member{}, ids: constants["N"].Int(), held: map[string]*holding{}}
+// open is the Balancer of the walk before: its goroutine has to end.
+var open *lives
+
+func newLives(constants, initial replay.Record) (*lives, error) {
+	l := &lives{
+		endpoints: []*servant{nil}, list: map[int]dispatch.Member[*servant]{}, ids: constants["N"].Int(),
+		held: map[string]*dispatch.Call{},
+	}
 	l.budget = map[string]int{"updates": constants["Updates"].Int(), "changes": constants["Changes"].Int()}
 	for e := range constants["Endpoints"].Int() {
-		l.endpoints = append(l.endpoints, &servant{of: l, number: e + 1})
+		l.endpoints = append(l.endpoints, &servant{number: e + 1})
 	}
 	for i, e := range initial["at"].Elements() {
 		l.enter(i+1, e.Int(), "ready")
 	}
 	var err error
-	l.Balancer, err = dispatch.New(dispatch.Config{Policy: l, Members: l.members(), Attempts: 1})
-	if err == nil {
-		t.Cleanup(func() { _ = l.Close() })
+	l.Balancer, err = dispatch.New(dispatch.Config[*servant]{
+		Loop: dispatch.LoopConfig{Policy: l}, Members: l.members(),
+		Close: func(e *servant) error { e.closed++; return nil },
+	})
+	if err != nil {
+		return nil, err
 	}
-	return l, err
+	closeLives()
+	open = l
+	synctest.Wait()
+	return l, nil
 }
 
 var statuses = map[string]poise.Status{"ready": poise.Ready, "draining": poise.Draining}
@@ -85,11 +77,11 @@ var statuses = map[string]poise.Status{"ready": poise.Ready, "draining": poise.D
 // enter writes the endpoint of an identity into the list; 0 takes it out.
 func (l *lives) enter(id, endpoint int, status string) {
 	if delete(l.list, id); endpoint != 0 {
-		l.list[id] = dispatch.Member{ID: strconv.Itoa(id), Endpoint: l.endpoints[endpoint], Status: statuses[status]}
+		l.list[id] = dispatch.Member[*servant]{ID: strconv.Itoa(id), Endpoint: l.endpoints[endpoint], Status: statuses[status]}
 	}
 }
 
-func (l *lives) members() (list []dispatch.Member) {
+func (l *lives) members() (list []dispatch.Member[*servant]) {
 	for id := 1; id <= l.ids; id++ {
 		if m, listed := l.list[id]; listed {
 			list = append(list, m)
@@ -99,12 +91,14 @@ func (l *lives) members() (list []dispatch.Member) {
 }
 
 func (l *lives) update(args replay.Record) (any, error) {
-	before, had := l.list[args["id"].Int()]
-	l.enter(args["id"].Int(), args["endpoint"].Int(), args["status"].Str())
+	id := args["id"].Int()
+	before, had := l.list[id]
+	l.enter(id, args["endpoint"].Int(), args["status"].Str())
 	err := l.Update(l.members())
+	synctest.Wait()
 	if errors.Is(err, dispatch.ErrSharedEndpoint) {
-		if delete(l.list, args["id"].Int()); had {
-			l.list[args["id"].Int()] = before
+		if delete(l.list, id); had {
+			l.list[id] = before
 		}
 		return "shared", nil
 	}
@@ -112,54 +106,45 @@ func (l *lives) update(args replay.Record) (any, error) {
 	return "", err
 }
 
-// state returns the endpoint as it stands; none if it is not in the list.
-func (l *lives) state(id string) (state dispatch.EndpointState) {
-	for _, s := range l.Endpoints() {
-		if s.ID == id {
-			return s
-		}
-	}
-	return state
-}
-
 func (l *lives) call(by, id string) (any, error) {
-	req, err := http.NewRequest(http.MethodGet, "http://service.example.com/", nil)
-	if err != nil {
-		return nil, err
-	}
 	l.wanted = id
-	resp, err := l.RoundTrip(req)
+	c := new(dispatch.Call)
+	err := l.Acquire(context.Background(), dispatch.Query{}, c)
 	switch {
 	case errors.Is(err, poise.ErrNotEligible):
 		return "not eligible", nil
 	case err != nil:
 		return nil, err
 	}
-	l.held[by] = &holding{life: int(l.state(id).Incarnation), endpoint: l.served.number, body: resp.Body}
+	l.held[by] = c
 	return "admitted", nil
 }
 
-func livesMapping(t testing.TB) replay.Mapping[*lives] {
+func livesMapping() replay.Mapping[*lives] {
 	return replay.Mapping[*lives]{
-		New: func(constants, initial replay.Record) (*lives, error) { return newLives(t, constants, initial) },
+		New: newLives,
 		Apply: map[string]func(*lives, replay.Record) (any, error){
 			"(*Balancer).Update": func(l *lives, args replay.Record) (any, error) { return l.update(args["args"].Fields()) },
 			"(*Balancer).SetStatus": func(l *lives, args replay.Record) (any, error) {
 				said := args["args"].Fields()
 				l.budget["changes"]--
 				err := l.SetStatus(strconv.Itoa(said["id"].Int()), statuses[said["status"].Str()])
-				if errors.Is(err, dispatch.ErrUnknownEndpoint) {
+				if errors.Is(err, dispatch.ErrUnknownMember) {
 					return "unknown", nil
 				}
 				return "", err
 			},
-			"(*Balancer).RoundTrip": func(l *lives, args replay.Record) (any, error) {
+			"(*Balancer).Acquire": func(l *lives, args replay.Record) (any, error) {
 				return l.call(args["by"].Str(), strconv.Itoa(args["args"].Fields()["id"].Int()))
 			},
-			"(*attempt).release": func(l *lives, args replay.Record) (any, error) {
+			"(*Call).End": func(l *lives, args replay.Record) (any, error) {
 				by := args["by"].Str()
-				defer delete(l.held, by)
-				return "", l.held[by].body.Close()
+				if !l.held[by].End(poise.Result{}, l.held[by].Began()) {
+					return nil, errors.New("the call has ended before")
+				}
+				delete(l.held, by)
+				synctest.Wait()
+				return "", nil
 			},
 		},
 		Project: (*lives).project,
@@ -171,7 +156,7 @@ func livesMapping(t testing.TB) replay.Mapping[*lives] {
 				return left["updates"].Int() > 0
 			case "(*Balancer).SetStatus":
 				return left["changes"].Int() > 0
-			case "(*Balancer).RoundTrip":
+			case "(*Balancer).Acquire":
 				return !holds()
 			}
 			return said["id"].Int() == 0 && holds()
@@ -183,37 +168,32 @@ func livesMapping(t testing.TB) replay.Mapping[*lives] {
 }
 
 func (l *lives) project() map[string]any {
-	published := map[string]any{}
-	members := reflect.ValueOf(replay.Field(replay.Field(l.Balancer, "current"), "members"))
-	for i := range members.Len() {
-		m := members.Index(i).Interface()
-		published[replay.Field(m, "ID").(string)] = m
+	shown := map[string]dispatch.EndpointState[*servant]{}
+	for _, s := range l.Endpoints() {
+		shown[s.ID] = s
 	}
 	var at, life, listed, said, closed replay.Tuple
-	word := func(of any) string { return of.(poise.Status).String() }
 	held := map[string]any{"a": map[string]int{"life": 0, "endpoint": 0}}
-	load := map[int]int{}
-	for by, h := range l.held {
-		held[by] = map[string]int{"life": h.life, "endpoint": h.endpoint}
-		load[h.life]++
+	load := map[uint64]uint64{}
+	for by, c := range l.held {
+		held[by] = map[string]int{"life": int(c.Incarnation()), "endpoint": c.Value().(*servant).number}
+		load[c.Incarnation()]++
 	}
 	for i := range l.ids {
-		id := strconv.Itoa(i + 1)
-		state, m := l.state(id), published[id]
-		if m == nil {
+		m, there := shown[strconv.Itoa(i+1)]
+		if !there {
 			at, life, listed, said = append(at, 0), append(life, 0), append(listed, "ready"), append(said, "ready")
 			continue
 		}
-		at = append(at, replay.Field(m, "Endpoint").(*servant).number)
-		life = append(life, state.Incarnation)
-		listed, said = append(listed, word(replay.Field(m, "Status"))), append(said, word(replay.Field(m, "said")))
-		drains := replay.Of(listed[i]) == `"draining"` || replay.Of(said[i]) == `"draining"`
-		slots := replay.Field(replay.Field(replay.Field(m, "life"), "slots"), "state")
-		if (slots != uint32(0)) != drains {
-			held["the slots of "+id] = slots
+		entry := l.list[i+1]
+		at, life = append(at, m.Endpoint.number), append(life, m.Incarnation)
+		listed, said = append(listed, entry.Status.String()), append(said, m.Status.String())
+		drains := entry.Status == poise.Draining || m.Status == poise.Draining
+		if drains != (m.Admission != dispatch.Open) || drains != (m.Reason == poise.ExcludedDraining) {
+			held["what is admitted of "+m.ID] = m.Admission.String()
 		}
-		if int(state.InFlight) != load[int(state.Incarnation)] {
-			held["the load of "+id] = state.InFlight
+		if m.InFlight != load[m.Incarnation] {
+			held["the load of "+m.ID] = m.InFlight
 		}
 	}
 	for _, e := range l.endpoints[1:] {
@@ -222,8 +202,19 @@ func (l *lives) project() map[string]any {
 	return map[string]any{"at": at, "life": life, "listed": listed, "said": said, "closed": closed, "held": held, "budget": l.budget}
 }
 
-// Claim: Draining and Unavailable of SetStatus hold for the incarnation until SetStatus of Ready, whatever Update says; then the list's status applies.
-// Claim: Update refuses an Endpoint that was removed until its last call has ended.
+// closeLives ends the goroutine of the Balancer of the last walk.
+func closeLives() {
+	if open != nil {
+		_ = open.Close()
+	}
+	open = nil
+}
+
+// Claim: A member that stays in the list with the same Endpoint keeps its incarnation, and another Endpoint begins a new one.
+// Claim: Each Endpoint that was removed is closed once, when its last call and its probes have ended.
 func TestLives_WalkTheirStateGraph(t *testing.T) {
-	replay.Walk(t, replay.Load(t, "../tla/lives/Lives.graph"), livesMapping(t))
+	synctest.Test(t, func(t *testing.T) {
+		defer closeLives()
+		replay.Walk(t, replay.Load(t, "../tla/lives/Lives.graph"), livesMapping())
+	})
 }

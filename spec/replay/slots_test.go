@@ -61,13 +61,11 @@ func slotsMapping() replay.Mapping[*slots] {
 			"(*Slots).Remove": call((*dispatch.Slots).Remove),
 		},
 		Project: func(s *slots) map[string]any {
-			names := []string{"open", "draining", "removed"}
 			return map[string]any{
-				"used":    s.slots.InFlight().Current(),
-				"state":   names[replay.Field(s.slots, "state").(uint32)],
-				"retired": replay.Field(s.slots, "retired"),
-				"idle":    s.idle,
-				"slot":    s.state,
+				"used":  s.slots.InFlight().Current(),
+				"state": s.slots.Admission().String(),
+				"idle":  s.idle,
+				"slot":  s.state,
 			}
 		},
 		May: func(_, state replay.Record, name string, args replay.Record) bool {
@@ -76,6 +74,7 @@ func slotsMapping() replay.Mapping[*slots] {
 		},
 		Busy: busy(""),
 		Hidden: []replay.Exempt{
+			{Name: "retired", Why: "that the idle function was claimed shows in how often it runs"},
 			{Name: "call", Why: "between calls nobody is in one"},
 			{Name: "pc", Why: "between calls there is no place in a call"},
 		},

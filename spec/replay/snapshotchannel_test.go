@@ -139,8 +139,8 @@ func (c *channel) project() map[string]any {
 	seen, ended := map[string]int{}, map[string]bool{}
 	for name, cursor := range c.cursors {
 		seen[name], ended[name] = -1, cursor.Ended()
-		if replay.Field(cursor, "after").(bool) {
-			seen[name] = int(cursor.Seen() - c.first)
+		if revision, ok := cursor.Seen(); ok {
+			seen[name] = int(revision - c.first)
 		}
 	}
 	return map[string]any{

@@ -19,9 +19,6 @@ type Stepper interface {
 	Ended(task string) (result any, ended bool)
 	// Waits reports whether its next operation cannot happen now.
 	Waits(task string) bool
-	// Passed reports whether the last step was inside the function, as far as it can
-	// be told.
-	Passed(task, function string) bool
 	// Close ends the calls that have not.
 	Close()
 }
@@ -233,9 +230,6 @@ func (m StepMapping[S]) step(g *Graph, s S, e Edge, run Stepper, used map[string
 func (m StepMapping[S]) came(g *Graph, s S, e Edge, run Stepper, used map[string]bool) error {
 	args := e.Step.Fields()
 	action, by := args["op"].Str(), args["by"].Str()
-	if function := g.function(action); !run.Passed(by, function) {
-		return fmt.Errorf("%s was not made inside %s", action, function)
-	}
 	result, ended := run.Ended(by)
 	if goesOn := slices.Contains(m.Busy(g.States[e.To]), by); ended == goesOn {
 		return fmt.Errorf("after %s, whether the call of %s has ended is %t: %v", action, by, ended, result)

@@ -129,25 +129,38 @@ func Picks(source string, picks []int) Spec {
 	})
 }
 
+type smoothTurns struct {
+	credits [3]int64
+	list    int // of the last pick
+}
+
 // SmoothTurns is smooth weighted round robin as the textbook has it, over up to
 // three candidates: everyone gains their weight, whoever has most is picked and
 // pays the sum. A Pick names the list of weights it goes by, the first if it names
-// none; credits outlast a change of the list.
+// none; credits outlast a change of the list, cut to 5/8 of the new sum either way.
 //
 //	Pick(list) int
 func SmoothTurns(lists ...[3]uint32) Spec {
-	return Define(fmt.Sprintf("smooth turns of %v", lists), [3]int64{}, func(credits [3]int64, op Op) [][3]int64 {
+	return Define(fmt.Sprintf("smooth turns of %v", lists), smoothTurns{}, func(s smoothTurns, op Op) []smoothTurns {
 		list, _ := op.Arg.(int)
 		at, sum := 0, int64(0)
-		for i, weight := range lists[list] {
-			credits[i] += int64(weight)
+		for _, weight := range lists[list] {
 			sum += int64(weight)
-			if credits[i] > credits[at] {
+		}
+		if lists[list] != lists[s.list] {
+			for i, credit := range s.credits {
+				s.credits[i] = max(-5*sum/8, min(5*sum/8, credit))
+			}
+		}
+		s.list = list
+		for i, weight := range lists[list] {
+			s.credits[i] += int64(weight)
+			if s.credits[i] > s.credits[at] {
 				at = i
 			}
 		}
-		credits[at] -= sum
-		return One(op.Result == at, credits)
+		s.credits[at] -= sum
+		return One(op.Result == at, s)
 	})
 }
 
@@ -230,54 +243,6 @@ func Slots(limit int) Spec {
 type Verdict struct {
 	Permit, At int
 	Failed     bool
-}
-
-type quarantine struct {
-	epoch, failures, since int
-	aside, returning       bool
-	permits                [8]int // the epoch of each, from 1
-}
-
-// Quarantine is an endpoint that so many failures in a row set aside for one unit
-// of time. Permits have numbers under 8.
-//
-//	Admit(permit) bool   Report(Verdict) bool   Return(at) bool
-//
-// Report tells whether the endpoint was set aside by it, Return whether it is not
-// aside any more.
-func Quarantine(failures int) Spec {
-	return Define(fmt.Sprintf("quarantine for %d failures", failures), quarantine{}, func(q quarantine, op Op) []quarantine {
-		switch op.Name {
-		case "Admit":
-			if op.Result == true {
-				q.permits[op.Arg.(int)] = q.epoch + 1
-			}
-			return One(op.Result != q.aside, q)
-		case "Report":
-			v := op.Arg.(Verdict)
-			set := false
-			switch {
-			case q.permits[v.Permit] != q.epoch+1: // of an earlier time
-			case !v.Failed:
-				q.failures, q.returning = 0, false
-			case q.failures+1 >= failures || q.returning:
-				set = true
-				q.failures, q.epoch, q.since, q.aside, q.returning = 0, q.epoch+1, v.At, true, true
-			default:
-				q.failures++
-			}
-			return One(op.Result == set, q)
-		default:
-			at := op.Arg.(int)
-			if at < q.since {
-				q.since = at // a clock that stepped back starts the time again
-			}
-			if q.aside && at-q.since >= 1 {
-				q.aside = false
-			}
-			return One(op.Result == !q.aside, q)
-		}
-	})
 }
 
 // Stamped is a number and the instant it is told at.

@@ -37,8 +37,13 @@ type former struct {
 func form(t *tree, repo fs.FS) []problem {
 	f := &former{tree: t, repo: repo}
 	f.manifest()
-	for _, name := range slices.Sorted(maps.Keys(t.configs)) {
+	for _, name := range slices.Sorted(maps.Keys(t.paths)) {
 		f.config(name)
+	}
+	for _, r := range t.rows {
+		if _, k, _, _ := spell(r.Config); k == bug || k == witness {
+			f.planted(r)
+		}
 	}
 	for _, name := range t.names() {
 		f.module(t.modules[name])
@@ -61,55 +66,78 @@ func (f *former) manifest() {
 	for _, r := range f.rows {
 		_, k, _, ok := spell(r.Config)
 		counted := r.Distinct > 0 && r.Depth > 0
-		switch text, exists := f.configs[r.Config]; {
+		planted := k == bug || k == witness
+		_, exists := f.configs[r.Config]
+		switch {
 		case listed[r.Config]:
 			f.fail(manifestFile, r.line, "%s is listed twice", r.Config)
+		case !ok:
+			f.fail(manifestFile, r.line, "the name %s must be X, X_Live, X_Dump, X_Bug_Name or X_Witness_Name for a module X", r.Config)
+		case !exists && planted:
+			f.underived(r)
 		case !exists:
 			f.fail(manifestFile, r.line, "there is no file %s.cfg", r.Config)
-		case !ok: // reported with the file
+		case !planted && (r.Bounds != "" || len(r.With) > 0):
+			f.fail(manifestFile, r.line, "%s is a file, so its bounds stand there", r.Config)
 		case r.Seconds < 1:
 			f.fail(manifestFile, r.line, "%s has no ceiling in seconds", r.Config)
-		case (k == bug || k == witness) != (r.Violates != ""):
+		case planted != (r.Violates != ""):
 			f.fail(manifestFile, r.line, "%s must say what it violates exactly if it is a bug or a witness", r.Config)
 		case r.Violates == "" && !counted:
 			f.fail(manifestFile, r.line, "%s succeeds, so it states distinct states and depth", r.Config)
-		case r.Violates != "" && !slices.Equal(parseConfig(text).checks(), []string{r.Violates}):
-			f.fail(manifestFile, r.line, "%s violates %s, so its file lists exactly that", r.Config, r.Violates)
 		}
 		listed[r.Config] = true
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.configs)) {
-		if !listed[name] {
+	for _, name := range slices.Sorted(maps.Keys(f.paths)) {
+		switch _, k, _, _ := spell(name); {
+		case k == bug || k == witness:
+			f.fail(f.paths[name], 1, "the configurations of bugs and witnesses are made from %s; delete the file", manifestFile)
+		case !listed[name]:
 			f.fail(f.paths[name], 1, "the configuration is not in %s", manifestFile)
 		}
 	}
 }
 
+// underived says why a bug or a witness has no configuration.
+func (f *former) underived(r row) {
+	if r.Violates == "" {
+		f.fail(manifestFile, r.line, "%s must say what it violates exactly if it is a bug or a witness", r.Config)
+		return
+	}
+	_, err := f.derived(r)
+	f.fail(manifestFile, r.line, "%s: %v", r.Config, err)
+}
+
 // checks returns what the configuration has TLC check.
 func (c config) checks() []string { return slices.Concat(c.invariants, c.properties) }
 
+// planted checks a bug's or a witness's row against its module.
+func (f *former) planted(r row) {
+	of, k, what, _ := spell(r.Config)
+	m := f.modules[of]
+	asks := regexp.MustCompile(`Bug [=#] "` + what + `"`)
+	switch _, defined := m.find(r.Violates); {
+	case k == bug && !asks.MatchString(code(m.text)):
+		f.fail(manifestFile, r.line, `no line of %s asks whether Bug is "%s"`, m.path, what)
+	case k == witness && r.Violates != "Witness_"+what:
+		f.fail(manifestFile, r.line, "%s violates its own invariant and nothing else: Witness_%s", r.Config, what)
+	case k == witness && !defined:
+		f.fail(manifestFile, r.line, "%s does not define %s", m.path, r.Violates)
+	}
+}
+
+// config checks a configuration that is a file.
 func (f *former) config(name string) {
 	file := f.paths[name]
-	of, k, what, ok := spell(name)
+	of, k, _, ok := spell(name)
 	m, exists := f.modules[of]
 	if !ok || !exists {
-		f.fail(file, 1, "the name must be X.cfg, X_Live.cfg, X_Dump.cfg, X_Bug_Name.cfg or X_Witness_Name.cfg for a module X")
+		f.fail(file, 1, "the name must be X.cfg, X_Live.cfg or X_Dump.cfg for a module X")
 		return
 	}
 	c := parseConfig(f.configs[name])
-	planted := `"None"`
-	if k == bug {
-		planted = `"` + what + `"`
-	}
-	if got := c.constants["Bug"]; got != planted {
-		f.fail(file, 1, "the constant Bug is %s instead of %s", got, planted)
-	}
-	asks := regexp.MustCompile(`Bug [=#] ` + regexp.QuoteMeta(planted))
-	if k == bug && !asks.MatchString(code(m.text)) {
-		f.fail(file, 1, "no line of %s asks whether Bug is %s", m.path, planted)
-	}
-	if k == witness && !slices.Equal(c.checks(), []string{"Witness_" + what}) {
-		f.fail(file, 1, "a witness lists its own invariant and nothing else: Witness_%s", what)
+	if got := c.constants["Bug"]; got != `"None"` {
+		f.fail(file, 1, `the constant Bug is %s instead of "None"`, got)
 	}
 	if slices.Contains(c.others, "SYMMETRY") && len(c.properties) > 0 {
 		f.fail(file, 1, "a property under symmetry may be judged wrongly; take one of the two out")
@@ -143,7 +171,7 @@ func (f *former) module(m module) {
 	f.graph(m)
 	for _, d := range m.definitions {
 		if _, exists := f.configs[m.name+"_"+d.name]; !exists && strings.HasPrefix(d.name, "Witness_") {
-			f.fail(m.path, d.number, "nothing reaches %s; add %s_%s.cfg", d.name, m.name, d.name)
+			f.fail(m.path, d.number, "nothing reaches %s; add %s_%s to %s", d.name, m.name, d.name, manifestFile)
 		}
 	}
 	known := f.goNames(m)

@@ -30,7 +30,7 @@ const switchModule = `---- MODULE Switch ----
 \* Models: a switch.
 \* Go: pkg/switch.go Switch.
 \* Left out: the light.
-CONSTANTS Bug
+CONSTANTS Bug, Lights
 VARIABLES on, last
 
 \* Go: (*Switch).Flip, at once.
@@ -57,17 +57,15 @@ Witness_On == ~on
 
 func goodTree() fstest.MapFS {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
-	cfg := func(bug, checks string) *fstest.MapFile {
-		return file("SPECIFICATION Spec\nCONSTANT Bug = \"" + bug + "\"\n" + checks)
+	cfg := func(checks string) *fstest.MapFile {
+		return file("SPECIFICATION Spec\nCONSTANTS\n  Bug = \"None\"\n  Lights = 1\n" + checks)
 	}
 	return fstest.MapFS{
-		"switch/Switch.tla":            file(switchModule),
-		"switch/Switch.cfg":            cfg("None", "INVARIANTS TypeOK Truth\n"),
-		"switch/Switch_Dump.cfg":       cfg("None", "INVARIANT TypeOK\n"),
-		"switch/Switch_Bug_Stuck.cfg":  cfg("Stuck", "INVARIANT Truth\n"),
-		"switch/Switch_Witness_On.cfg": cfg("None", "INVARIANT Witness_On\n"),
-		"pkg/switch.go":                file("package poise\n\ntype Switch struct{}\n\nfunc (s *Switch) Flip() {}\n"),
-		"README.md":                    file(tableBegin + tableEnd),
+		"switch/Switch.tla":      file(switchModule),
+		"switch/Switch.cfg":      cfg("INVARIANTS TypeOK Truth\n"),
+		"switch/Switch_Dump.cfg": cfg("INVARIANT TypeOK\n"),
+		"pkg/switch.go":          file("package poise\n\ntype Switch struct{}\n\nfunc (s *Switch) Flip() {}\n"),
+		"README.md":              file(tableBegin + tableEnd),
 		"manifest.json": file(`[
   {"config":"Switch","distinct":2,"depth":2,"seconds":9},
   {"config":"Switch_Dump","distinct":2,"depth":2,"seconds":9},
@@ -133,10 +131,14 @@ func TestForm_ReportsEveryFaultWithFileAndLine(t *testing.T) {
 		fault func(fstest.MapFS)
 		want  string
 	}{
-		{"a config that the manifest lacks", swap(manifest, "Switch_Witness_On", "Switch_Witness_Of"),
-			"switch/Switch_Witness_On.cfg:1: the configuration is not in manifest.json"},
-		{"a manifest row without a file", remove("switch/Switch_Bug_Stuck.cfg"),
-			"manifest.json:4: there is no file Switch_Bug_Stuck.cfg"},
+		{"a config that the manifest lacks", add("switch/Switch_Live.cfg", "CONSTANT Bug = \"None\"\nPROPERTY GoesOff\n"),
+			"switch/Switch_Live.cfg:1: the configuration is not in manifest.json"},
+		{"a manifest row without a file", swap(manifest, `"Switch_Dump"`, `"Switch_Live"`),
+			"manifest.json:3: there is no file Switch_Live.cfg"},
+		{"a bug's configuration that is a file", add("switch/Switch_Bug_Stuck.cfg", "INVARIANT Truth\n"),
+			"switch/Switch_Bug_Stuck.cfg:1: the configurations of bugs and witnesses are made from manifest.json"},
+		{"a witness's configuration that is a file", add("switch/Switch_Witness_Off.cfg", "INVARIANT Witness_Off\n"),
+			"switch/Switch_Witness_Off.cfg:1: the configurations of bugs and witnesses are made from manifest.json"},
 		{"a row listed twice", swap(manifest, "Switch_Dump", "Switch"), "manifest.json:2: Switch is listed twice"},
 		{"a row without a ceiling", swap(manifest, `"violates":"Truth","seconds":9`, `"violates":"Truth"`),
 			"manifest.json:4: Switch_Bug_Stuck has no ceiling in seconds"},
@@ -145,24 +147,34 @@ func TestForm_ReportsEveryFaultWithFileAndLine(t *testing.T) {
 		{"a success without counts", swap(manifest, `"distinct":2,`, ""),
 			"manifest.json:2: Switch succeeds, so it states distinct states and depth"},
 		{"an unknown field of the manifest", swap(manifest, "distinct", "distinkt"), "manifest.json:"},
-		{"a misspelt name", func(files fstest.MapFS) {
-			swap(manifest, "Switch_Bug_Stuck", "SwitchBug_stuck")(files)
-			files["switch/SwitchBug_stuck.cfg"] = files["switch/Switch_Bug_Stuck.cfg"]
-		}, "switch/SwitchBug_stuck.cfg:1: the name must be X.cfg"},
-		{"a bug config that checks two things", swap("switch/Switch_Bug_Stuck.cfg", "Truth", "Truth TypeOK"),
-			"manifest.json:4: Switch_Bug_Stuck violates Truth, so its file lists exactly that"},
-		{"a bug config that plants another bug", swap("switch/Switch_Bug_Stuck.cfg", `"Stuck"`, `"None"`),
-			`switch/Switch_Bug_Stuck.cfg:1: the constant Bug is "None" instead of "Stuck"`},
+		{"a misspelt row", swap(manifest, "Switch_Bug_Stuck", "SwitchBug_stuck"),
+			"manifest.json:4: the name SwitchBug_stuck must be X, X_Live, X_Dump, X_Bug_Name or X_Witness_Name"},
+		{"a misspelt file", add("switch/Switch_dump.cfg", "INVARIANT TypeOK\n"),
+			"switch/Switch_dump.cfg:1: the name must be X.cfg, X_Live.cfg or X_Dump.cfg"},
+		{"a bug of a module that there is not", swap(manifest, "Switch_Bug_Stuck", "Lamp_Bug_Stuck"),
+			"manifest.json:4: Lamp_Bug_Stuck: there is no Lamp.cfg"},
+		{"a bug that breaks what nothing checks", swap(manifest, `"violates":"Truth"`, `"violates":"Changes"`),
+			"manifest.json:4: Switch_Bug_Stuck: neither Switch.cfg nor Switch_Live.cfg checks Changes"},
+		{"bounds of a configuration that there is not", swap(manifest, `"Truth"`, `"Truth","bounds":"Live"`),
+			"manifest.json:4: Switch_Bug_Stuck: there is no Switch_Live.cfg to take the bounds from"},
+		{"another value of a constant that there is not", swap(manifest, `"Truth"`, `"Truth","with":{"Fuses":"2"}`),
+			"manifest.json:4: Switch_Bug_Stuck: Switch.cfg has no constant Fuses to exchange"},
+		{"another value that is the same", swap(manifest, `"Truth"`, `"Truth","with":{"Lights":"1"}`),
+			"manifest.json:4: Switch_Bug_Stuck: Lights is 1 in Switch.cfg already"},
+		{"bounds of a configuration that is a file", swap(manifest, `"distinct":2`, `"with":{"Lights":"2"},"distinct":2`),
+			"manifest.json:2: Switch is a file, so its bounds stand there"},
 		{"a bug that the module does not know", swap(module, `Bug = "Stuck"`, `Bug = "Glued"`),
-			`switch/Switch_Bug_Stuck.cfg:1: no line of switch/Switch.tla asks whether Bug is "Stuck"`},
+			`manifest.json:4: no line of switch/Switch.tla asks whether Bug is "Stuck"`},
 		{"a good config with a bug in it", swap("switch/Switch.cfg", `"None"`, `"Stuck"`),
 			`switch/Switch.cfg:1: the constant Bug is "Stuck" instead of "None"`},
 		{"an invariant that nothing breaks", swap("switch/Switch.cfg", "Truth", "Truth Other"),
 			"switch/Switch.cfg:1: no bug variant breaks Other"},
-		{"a witness that checks something else", swap("switch/Switch_Witness_On.cfg", "Witness_On", "Truth"),
-			"switch/Switch_Witness_On.cfg:1: a witness lists its own invariant and nothing else: Witness_On"},
-		{"a witness without a config", swap(module, "====\n", "Witness_Off == on\n===="),
-			"switch/Switch.tla:27: nothing reaches Witness_Off"},
+		{"a witness that checks something else", swap(manifest, `"violates":"Witness_On"`, `"violates":"Truth"`),
+			"manifest.json:5: Switch_Witness_On violates its own invariant and nothing else: Witness_On"},
+		{"a witness that the module does not define", swap(module, "Witness_On ==", "Witness_Off =="),
+			"manifest.json:5: switch/Switch.tla does not define Witness_On"},
+		{"a witness without a row", swap(module, "====\n", "Witness_Off == on\n===="),
+			"switch/Switch.tla:27: nothing reaches Witness_Off; add Switch_Witness_Off to manifest.json"},
 		{"symmetry beside a property", swap("switch/Switch.cfg", "INVARIANTS", "SYMMETRY Sym\nPROPERTY Changes\nINVARIANTS"),
 			"switch/Switch.cfg:1: a property under symmetry may be judged wrongly"},
 		{"a temporal property among the safe ones", swap("switch/Switch.cfg", "INVARIANTS", "PROPERTY GoesOff\nINVARIANTS"),

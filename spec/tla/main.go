@@ -3,6 +3,7 @@
 //
 //	go run ./spec/tla check    every configuration against manifest.json
 //	go run ./spec/tla graphs   write the state graphs that spec/replay walks
+//	go run ./spec/tla configs  write each module with all its configurations to out/tla
 //	go run ./spec/tla table    write the table of specifications in README.md
 //	go run ./spec/tla mutate   change the specifications, and see who notices
 //
@@ -48,9 +49,9 @@ type settings struct {
 var errFailed = errors.New("failed")
 
 func command(ctx context.Context, args []string, out io.Writer) error {
-	commands := map[string]func(context.Context, settings) error{"check": check, "graphs": graphs, "table": tabulate, "mutate": mutate}
+	commands := map[string]func(context.Context, settings) error{"check": check, "graphs": graphs, "configs": configs, "table": tabulate, "mutate": mutate}
 	if len(args) == 0 || commands[args[0]] == nil {
-		return errors.New("say what to do: check, graphs, table or mutate")
+		return errors.New("say what to do: check, graphs, configs, table or mutate")
 	}
 	s := settings{out: out}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)

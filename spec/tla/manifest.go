@@ -22,6 +22,11 @@ type row struct {
 	Config string `json:"config"`
 	// Violates is the invariant or property that must be violated; "" for none.
 	Violates string `json:"violates,omitempty"`
+	// Bounds says whose constants a bug or a witness has: "Live" or "Dump". Without
+	// it they are those of the configuration that checks what is violated.
+	Bounds string `json:"bounds,omitempty"`
+	// With holds the constants that differ from those.
+	With map[string]string `json:"with,omitempty"`
 	// Distinct and Depth are the counts of the whole state graph, if nothing is
 	// to be violated.
 	Distinct int `json:"distinct,omitempty"`
@@ -34,15 +39,15 @@ type row struct {
 
 func (r row) limit() time.Duration { return time.Duration(r.Seconds) * time.Second }
 
-// kind is what a configuration is for, by its spelling.
+// kind is what a configuration is for, by the spelling of its name.
 type kind string
 
 const (
 	safety  kind = ""        // X.cfg
 	live    kind = "Live"    // X_Live.cfg
 	dump    kind = "Dump"    // X_Dump.cfg
-	bug     kind = "Bug"     // X_Bug_Name.cfg
-	witness kind = "Witness" // X_Witness_Name.cfg
+	bug     kind = "Bug"     // X_Bug_Name, made from its row
+	witness kind = "Witness" // X_Witness_Name, made from its row
 )
 
 var spelling = regexp.MustCompile(`^([A-Z][A-Za-z0-9]*)(?:_(Live|Dump)|_(Bug|Witness)_([A-Z][A-Za-z0-9]*))?$`)
@@ -59,8 +64,8 @@ func spell(name string) (module string, k kind, what string, ok bool) {
 // tree is the folder spec/tla, read as files.
 type tree struct {
 	modules map[string]module // by name
-	configs map[string]string // text by name
-	paths   map[string]string // of the configurations, by name
+	configs map[string]string // text by name, those of bugs and witnesses too
+	paths   map[string]string // of the configurations that are files, by name
 	graphs  map[string]string // text by path
 	// histories are what the shipped code did; text by path.
 	histories map[string]string
@@ -116,6 +121,7 @@ func load(fsys fs.FS) (*tree, error) {
 	if t.rows, err = parseManifest(text); err != nil {
 		return nil, err
 	}
+	t.derive()
 	if text, err = fs.ReadFile(fsys, survivorsFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

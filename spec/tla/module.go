@@ -142,6 +142,7 @@ func (d definition) single() bool {
 
 // config is a TLC configuration.
 type config struct {
+	specification          string
 	constants              map[string]string
 	invariants, properties []string
 	// others are the directives that restrict or distort a state graph.
@@ -166,6 +167,8 @@ func parseConfig(text string) config {
 			directive, fields = "PROPERTY", fields[1:]
 		}
 		switch directive {
+		case "SPECIFICATION":
+			c.specification = strings.Join(fields, " ")
 		case "CONSTANT":
 			if name, value, found := strings.Cut(strings.Join(fields, " "), "="); found {
 				c.constants[strings.TrimSpace(name)] = strings.TrimSpace(value)

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrUnknownScheme means a text that begins with none of the schemes.
-var ErrUnknownScheme = errors.New("target: the schemes are static:, file:, dns: and dns+srv:")
+var ErrUnknownScheme = errors.New("target: none of the schemes static, file, dns and dns+srv")
 
 // Scheme is the kind of a target.
 //

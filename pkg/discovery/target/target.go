@@ -136,7 +136,11 @@ func (t Target) Hosts() []string {
 	case SRV:
 		name := t.rest
 		for strings.HasPrefix(name, "_") {
-			_, name, _ = strings.Cut(name, ".")
+			_, rest, found := strings.Cut(name, ".")
+			if !found || rest == "" {
+				return []string{t.rest} // labels are all it has
+			}
+			name = rest
 		}
 		return []string{name}
 	}

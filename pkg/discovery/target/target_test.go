@@ -25,6 +25,7 @@ func TestParse_KnowsItsSchemes(t *testing.T) {
 		{"dns:orders.internal:8080", "dns:orders.internal:8080", target.DNS, []string{"orders.internal"}},
 		{"dns:///orders.internal:8080", "dns:orders.internal:8080", target.DNS, []string{"orders.internal"}},
 		{"dns+srv:_http._tcp.orders.internal", "dns+srv:_http._tcp.orders.internal", target.SRV, []string{"orders.internal"}},
+		{"dns+srv:_http._tcp", "dns+srv:_http._tcp", target.SRV, []string{"_http._tcp"}},
 		{"dns+srv:orders", "dns+srv:orders", target.SRV, []string{"orders"}},
 	} {
 		got, err := target.Parse(row.text)

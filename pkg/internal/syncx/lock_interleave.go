@@ -148,6 +148,9 @@ func (m *RWMutex) read(n int) {
 	}
 }
 
+// Pool is sync.Pool: what it holds is in nobody's hands, so its steps meet no others.
+type Pool = sync.Pool
+
 // Once is sync.Once over hooked parts: the flag first, then the lock and the
 // flag again.
 type Once struct {

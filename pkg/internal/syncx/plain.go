@@ -25,6 +25,7 @@ type (
 	Once      = sync.Once
 	WaitGroup = sync.WaitGroup
 	Cond      = sync.Cond
+	Pool      = sync.Pool
 )
 
 // NewCond returns a Cond on l. It exists because the hooked twin has no field

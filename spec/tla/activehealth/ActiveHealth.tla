@@ -1,6 +1,6 @@
 ---------------------------- MODULE ActiveHealth ----------------------------
 \* Models: who may probe a candidate, when, and what the results make of it.
-\* Go: pkg/health/active.go ActiveHealth, Reservation.
+\* Go: pkg/health/active_health.go ActiveHealth, Reservation.
 \* Grain: one action is one call, because each is one critical section.
 \* Left out: UnknownPolicy, and who waits for a change. Time is what has passed since
 \* the last reservation and since the last end, in ticks; the clock stands still

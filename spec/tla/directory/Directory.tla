@@ -1,7 +1,8 @@
 ------------------------------ MODULE Directory ------------------------------
 \* Models: sources that say who exists, and the list that a directory makes of it.
 \* Go: pkg/discovery/directory.go Directory.
-\* Go: pkg/discovery/session.go Session, Change.
+\* Go: pkg/discovery/session.go Session.
+\* Go: pkg/discovery/change.go Change.
 \* Go: pkg/discovery/batch.go batch.
 \* Grain: one action is one call, because each is one critical section. How its
 \* result is published and read is SnapshotChannel.

@@ -1,411 +1,386 @@
 ------------------------------ MODULE Dispatch ------------------------------
-\* Models: one call after another to endpoints that are busy, fail, are set aside
-\* and are removed: admission, retries, and the slot that every path gives back.
-\* Go: pkg/dispatch/call.go call.
-\* Go: pkg/dispatch/attempt.go attempt.
-\* Go: pkg/dispatch/balancer.go Balancer.
-\* Go: pkg/dispatch/membership.go member.
-\* Go: pkg/dispatch/control.go published.
-\* Grain: one action is one operation on what calls share, or one answer of an
-\* endpoint. Quarantine and Slots show that their calls may be one action each.
-\* Left out: time and the steps of a refresh, which ViewRefresh has; request
-\* bodies; Config.Admissions, which is more than there are members here; and the
-\* ward, which Ward has: MaxAside is 100. One failure sets an endpoint aside.
-\* Drawn: pc.
-EXTENDS Naturals, FiniteSets
+\* Models: attempts of calls at members that are full, fail, are left out and are removed:
+\* whom an attempt may go to, who is told no, when a call is repeated, and the slot that every
+\* way gives back.
+\* Go: pkg/dispatch/loop.go Loop.
+\* Go: pkg/dispatch/call.go Call.
+\* Go: pkg/dispatch/attempts.go Attempts.
+\* Go: pkg/dispatch/retry.go RetryConfig.
+\* Grain: one action is one operation of the Loop. Slots has the steps of admission against
+\* draining, Publication what is published when.
+\* Left out: passive health, which PassiveHealth has, and with it trials and last resorts; keys;
+\* waiting; time. Every change is published at once. A policy is a wish: it picks the member that is
+\* wished for if it may, else another one.
+\* Drawn: phase.
+EXTENDS Naturals, FiniteSets, Sequences
 
 CONSTANTS N,        \* members
-          Callers,  \* goroutines that call RoundTrip
-          Limit,    \* Member.Limit; 0 is no limit
-          Attempts, \* Config.Attempts
+          Callers,  \* calls under way at once
+          Limit,    \* Spec.Limit; 0 is no limit
+          Attempts, \* RetryConfig.Attempts
           Calls,    \* how many calls there may be
           Burst,    \* RetryBudgetConfig.Burst; nothing is earned
+          Reports,  \* how often Report may be called
           Removals, \* how many members may be removed
+          Others,   \* how many calls of one attempt somebody else may make
           Bug       \* the planted fault, "None" for none
 
 ASSUME /\ {N, Attempts} \subseteq Nat \ {0} /\ IsFiniteSet(Callers)
-       /\ {Limit, Calls, Burst, Removals} \subseteq Nat
+       /\ {Limit, Calls, Burst, Reports, Removals, Others} \subseteq Nat
 
 Members == 1..N
 
 VARIABLES used,     \* per member: slots taken
-          aside,    \* members set aside
-          epoch,    \* per member: how often it was set aside
+          out,      \* members that Report leaves out
           removed,  \* members that Update took away
-          closed,   \* per member: how often its endpoint was closed
-          current,  \* members that are eligible in the published View
-          saved,    \* retries left in the budget
-          calls,    \* calls left to begin
-          pc,       \* per caller: what it does next
-          safe,     \* per caller: the request is idempotent
-          sent,     \* per caller: members that earlier attempts were sent to
-          answered, \* per caller: those of them that answered
-          refused,  \* per caller: members that refused admission to this attempt
-          attempts, \* per caller: attempts admitted
-          has,      \* per caller: the eligible members of the picker it loaded
-          to,       \* per caller: the member it picked or sent to last, 0 for none
-          permit,   \* per caller: the epoch of the permit of the attempt under way
-          held,     \* per caller: the attempt that holds a slot
-          former,   \* per caller: the attempt before, until its response is discarded
-          answer,   \* per caller: what came of the last attempt
-          last      \* the last step: operation, who, arguments, result once the call has ended
+          released, \* per member: how often its value was released
+          saved,    \* retries in the budget
+          paid,     \* per caller: the attempt that is to come was paid from it
+          others,   \* per member: calls of somebody else that it holds
+          budget,   \* what is left of Calls, Reports and Others
+          phase,    \* per caller: idle, ready for an attempt, held, answered or over
+          safe,     \* per caller: the call may be repeated
+          visits,   \* per caller: the members it tried, the least recently tried first
+          spent,    \* per caller: those of them that are not tried again
+          sent,     \* per caller: attempts that were sent
+          to,       \* per caller: the member of the last attempt, 0 for none
+          result,   \* per caller: how that attempt was judged, "" while it is not
+          last      \* the last step: operation, who, arguments, result
 
-world == <<used, aside, epoch, removed, closed, current>>
-self == <<safe, sent, answered, refused, attempts, has, to, permit, held, former, answer>>
-state == <<world, saved, calls, pc, self>> \* what steps depend on: a VIEW for big bounds
-vars == <<state, last>>
+world == <<used, out, removed, released, others>>
+self == <<paid, safe, visits, spent, sent, to, result>>
+vars == <<world, saved, budget, phase, self, last>>
 
-None == [member |-> 0, epoch |-> 0]
-Answers == {"served", "busy", "failed", "unsent", "cancelled", "panic"}
+Outcomes == {"success", "failure", "overloaded", "unreachable", "cancelled"}
+Range(s) == {s[i] : i \in 1..Len(s)}
 
-TypeOK == /\ used \in [Members -> 0..(2 * Cardinality(Callers))]
-          /\ {aside, removed, current} \subseteq SUBSET Members
-          /\ pc \in [Callers -> {"idle", "load", "pick", "permit", "begin", "discard", "sent", "over", "body"}]
-          /\ {sent, answered, refused} \subseteq [Callers -> SUBSET Members]
-          /\ attempts \in [Callers -> 0..Attempts]
-          /\ to \in [Callers -> 0..N]
-          /\ answer \in [Callers -> Answers \cup {""}]
+TypeOK == /\ {used, others} \subseteq [Members -> 0..(2 * Cardinality(Callers) + Others)]
+          /\ {out, removed} \subseteq SUBSET Members
+          /\ released \in [Members -> 0..2]
           /\ saved \in 0..Burst
+          /\ paid \in [Callers -> BOOLEAN]
+          /\ phase \in [Callers -> {"idle", "ready", "held", "answered", "over"}]
+          /\ visits \in [Callers -> UNION {[1..n -> Members] : n \in 0..N}]
+          /\ spent \in [Callers -> SUBSET Members]
+          /\ sent \in [Callers -> 0..(Attempts + 1)]
+          /\ to \in [Callers -> 0..N]
+          /\ result \in [Callers -> Outcomes \cup {""}]
 -----------------------------------------------------------------------------
-Say(op, c, m, arg, res) == last' = [op |-> op, by |-> c, member |-> m, arg |-> arg, res |-> res]
-Goes(c, next) == pc' = [pc EXCEPT ![c] = next]
-Truth(down, gone) == {m \in Members : m \notin down /\ m \notin gone}
+Say(op, c, arg, res) == last' = [op |-> op, by |-> c, arg |-> arg, res |-> res]
 
 Init == /\ used = [m \in Members |-> 0]
-        /\ aside = {} /\ removed = {} /\ current = Members
-        /\ epoch = [m \in Members |-> 0]
-        /\ closed = [m \in Members |-> 0]
-        /\ saved = Burst /\ calls = Calls
-        /\ pc = [c \in Callers |-> "idle"]
+        /\ out = {} /\ removed = {}
+        /\ released = [m \in Members |-> 0]
+        /\ saved = Burst
+        /\ paid = [c \in Callers |-> FALSE]
+        /\ others = [m \in Members |-> 0]
+        /\ budget = [calls |-> Calls, reports |-> Reports, others |-> Others]
+        /\ phase = [c \in Callers |-> "idle"]
         /\ safe = [c \in Callers |-> FALSE]
-        /\ sent = [c \in Callers |-> {}]
-        /\ answered = [c \in Callers |-> {}]
-        /\ refused = [c \in Callers |-> {}]
-        /\ attempts = [c \in Callers |-> 0]
-        /\ has = [c \in Callers |-> {}]
+        /\ visits = [c \in Callers |-> <<>>]
+        /\ spent = [c \in Callers |-> {}]
+        /\ sent = [c \in Callers |-> 0]
         /\ to = [c \in Callers |-> 0]
-        /\ permit = [c \in Callers |-> 0]
-        /\ held = [c \in Callers |-> None]
-        /\ former = [c \in Callers |-> None]
-        /\ answer = [c \in Callers |-> ""]
-        /\ last = [op |-> "Init", by |-> "", member |-> 0, arg |-> "", res |-> ""]
+        /\ result = [c \in Callers |-> ""]
+        /\ last = [op |-> "Init", by |-> "", arg |-> 0, res |-> ""]
+
+Eligible == (Members \ removed) \ (IF Bug = "AdmitsTheUnhealthy" THEN {} ELSE out)
+Room(m) == Limit = 0 \/ used[m] < Limit \/ Bug = "NoLimit"
+Tried(c) == IF Bug = "ForgetsTheTried" THEN {} ELSE Range(visits[c])
+Untried(c) == Eligible \ Tried(c)
+
+\* Whom an attempt may go to at first: an untried member that has room.
+First(c) == {m \in Untried(c) : Room(m)}
+
+\* Whom it may go back to: of those tried, the one that was tried before the others.
+Back(c) == {m \in Range(visits[c]) : /\ m \in Eligible /\ Room(m)
+                                     /\ m \notin spent[c] \/ Bug = "ReturnsToTheSpent"}
+Place(c, m) == CHOOSE i \in 1..Len(visits[c]) : visits[c][i] = m
+Again(c) == CHOOSE m \in Back(c) :
+              \A n \in Back(c) : IF Bug = "LatestFirst" THEN Place(c, n) <= Place(c, m) ELSE Place(c, m) <= Place(c, n)
+
+Without(s, m) == SelectSeq(s, LAMBDA x : x # m)
 
 \* The call is over and leaves nothing behind.
-Forget(c) == /\ Goes(c, "idle")
+Finish(c) == /\ phase' = [phase EXCEPT ![c] = "idle"]
              /\ safe' = [safe EXCEPT ![c] = FALSE]
-             /\ sent' = [sent EXCEPT ![c] = {}]
-             /\ answered' = [answered EXCEPT ![c] = {}]
-             /\ refused' = [refused EXCEPT ![c] = {}]
-             /\ attempts' = [attempts EXCEPT ![c] = 0]
-             /\ has' = [has EXCEPT ![c] = {}]
+             /\ paid' = [paid EXCEPT ![c] = FALSE]
+             /\ visits' = [visits EXCEPT ![c] = <<>>]
+             /\ spent' = [spent EXCEPT ![c] = {}]
+             /\ sent' = [sent EXCEPT ![c] = 0]
              /\ to' = [to EXCEPT ![c] = 0]
-             /\ permit' = [permit EXCEPT ![c] = 0]
-             /\ held' = [held EXCEPT ![c] = IF Bug = "LeaksBodies" THEN @ ELSE None]
-             /\ former' = [former EXCEPT ![c] = None]
-             /\ answer' = [answer EXCEPT ![c] = ""]
+             /\ result' = [result EXCEPT ![c] = ""]
 
-\* An attempt ends: its slot comes back, its endpoint is closed if it was the last
-\* one of a removed member, and a failure sets the member aside if the permit is
-\* of this epoch.
-End(h, failure) ==
-  LET m == h.member
-      counts == (failure \/ Bug = "BlamesTheEndpoint") /\ h.epoch = epoch[m] /\ m \notin removed
-  IN /\ used' = [used EXCEPT ![m] = @ - 1]
-     /\ closed' = [closed EXCEPT ![m] = IF used[m] = 1 /\ m \in removed THEN @ + 1 ELSE @]
-     /\ aside' = IF counts THEN aside \cup {m} ELSE aside
-     /\ epoch' = [epoch EXCEPT ![m] = IF counts THEN @ + 1 ELSE @]
-     /\ UNCHANGED <<removed, current>>
+\* World: a caller begins a call, that may be repeated or not.
+Begin(c, s) == /\ phase[c] = "idle"
+               /\ budget.calls > 0
+               /\ budget' = [budget EXCEPT !.calls = @ - 1]
+               /\ phase' = [phase EXCEPT ![c] = "ready"]
+               /\ safe' = [safe EXCEPT ![c] = s]
+               /\ Say("Begin", c, IF s THEN 1 ELSE 0, "")
+               /\ UNCHANGED <<world, saved, paid, visits, spent, sent, to, result>>
 
-\* Go: (*Balancer).RoundTrip, up to its first pick.
-Call(c, s) == /\ pc[c] = "idle"
-              /\ calls > 0
-              /\ calls' = calls - 1
-              /\ safe' = [safe EXCEPT ![c] = s]
-              /\ Goes(c, "load")
-              /\ Say("Call", c, 0, IF s THEN "idempotent" ELSE "once", "")
-              /\ UNCHANGED <<world, saved, sent, answered, refused, attempts, has, to, permit, held, former, answer>>
+\* An attempt is admitted at a member.
+Admit(c, m, op, wish, how) ==
+  /\ used' = [used EXCEPT ![m] = @ + 1]
+  /\ phase' = [phase EXCEPT ![c] = "held"]
+  /\ visits' = [visits EXCEPT ![c] = Append(Without(@, m), m)]
+  /\ to' = [to EXCEPT ![c] = m]
+  /\ result' = [result EXCEPT ![c] = ""]
+  /\ Say(op, c, wish, how)
+  /\ paid' = [paid EXCEPT ![c] = FALSE]
+  /\ UNCHANGED <<out, removed, others, released, saved, budget, safe, spent, sent>>
 
-\* Go: (*call).pick, the load of the picker.
-PickLoad(c) == /\ pc[c] = "load"
-               /\ has' = [has EXCEPT ![c] = current]
-               /\ Goes(c, "pick")
-               /\ Say("PickLoad", c, 0, "", "")
-               /\ UNCHANGED <<world, saved, calls, safe, sent, answered, refused, attempts, to, permit, held, former, answer>>
+\* Whether an attempt is turned away although somebody has room.
+Hasty(c, wish) == Bug = "RefusesWithRoom" /\ wish \in Untried(c) /\ ~Room(wish)
 
-\* What an attempt passes over: Tried at first, Spent after an error.
-Tried(c) == sent[c] \cup refused[c]
-Spent(c) == answered[c] \cup refused[c]
+\* Go: (*Loop).Acquire, at a member that was not tried. The policy wishes for one; if that one
+\* has no room, it is another that has.
+AcquireFirst(c, wish) ==
+  /\ phase[c] = "ready"
+  /\ First(c) # {} /\ ~Hasty(c, wish)
+  /\ LET m == IF wish \in First(c) THEN wish ELSE CHOOSE n \in First(c) : TRUE
+     IN Admit(c, m, "AcquireFirst", wish, IF m = 1 THEN "1" ELSE "2")
 
-\* Whom the policy may pick: an untried member, or after an error, where there is
-\* none, one that neither refused nor answered.
-Untried(c) == has[c] \ (IF Bug = "ForgetsTheTried" THEN Spent(c) ELSE Tried(c))
-Choices(c) == IF Untried(c) = {} /\ (answer[c] # "busy" \/ Bug = "ReturnsToTheBusy")
-              THEN has[c] \ (IF Bug = "ReturnsToTheBusy" THEN {} ELSE Spent(c)) ELSE Untried(c)
+\* Go: (*Loop).Acquire, at the least recently tried.
+AcquireAgain(c, wish) ==
+  /\ phase[c] = "ready"
+  /\ First(c) = {} /\ Back(c) # {}
+  /\ Admit(c, Again(c), "AcquireAgain", wish, IF Again(c) = 1 THEN "1" ELSE "2")
 
-\* Go: (*call).pick, of one of them.
-Pick(c, m) == /\ pc[c] = "pick"
-              /\ m \in Choices(c)
-              /\ to' = [to EXCEPT ![c] = m]
-              /\ has' = [has EXCEPT ![c] = {}]
-              /\ Goes(c, "permit")
-              /\ Say("Pick", c, m, "", "")
-              /\ UNCHANGED <<world, saved, calls, safe, sent, answered, refused, attempts, permit, held, former, answer>>
+\* Why there is nobody.
+Why(c) == IF removed = Members THEN "empty"
+          ELSE IF Eligible = {} THEN "no eligible"
+          ELSE IF Untried(c) = {} THEN "all tried"
+          ELSE "at capacity"
 
-\* Go: (*call).pick, with nobody left. What came of the last attempt stands, and the
-\* retry is given back; without an attempt the call has failed.
-PickNone(c) == /\ pc[c] = "pick"
-               /\ Choices(c) = {} \/ Bug = "OverlooksTheUntried"
-               /\ saved' = IF attempts[c] > 0 /\ Bug # "KeepsTheRetry" THEN saved + 1 ELSE saved
-               /\ IF answer[c] = "busy"
-                  THEN /\ Goes(c, "body")
-                       /\ has' = [has EXCEPT ![c] = {}]
-                       /\ UNCHANGED <<safe, sent, answered, refused, attempts, to, permit, held, former, answer>>
-                       /\ Say("PickNone", c, 0, "", "response")
-                  ELSE Forget(c) /\ Say("PickNone", c, 0, "", "error")
-               /\ UNCHANGED <<world, calls>>
+\* Go: (*Loop).Acquire, of an attempt for which there is nobody. What came of the last attempt is
+\* what came of the call.
+AcquireRefused(c, wish) ==
+  /\ phase[c] = "ready"
+  /\ (First(c) = {} /\ Back(c) = {}) \/ Hasty(c, wish)
+  /\ Finish(c)
+  /\ saved' = IF paid[c] /\ Bug # "KeepsTheRetry" THEN saved + 1 ELSE saved
+  /\ Say("AcquireRefused", c, wish, Why(c))
+  /\ UNCHANGED <<world, budget>>
 
-\* Admission refuses: the call picks again without that member.
-Refuse(c, op) == /\ refused' = [refused EXCEPT ![c] = @ \cup {to[c]}]
-                 /\ to' = [to EXCEPT ![c] = 0]
-                 /\ permit' = [permit EXCEPT ![c] = 0]
-                 /\ Goes(c, "load")
-                 /\ Say(op, c, to[c], "", "")
-                 /\ UNCHANGED <<world, saved, calls, safe, sent, answered, attempts, has, held, former, answer>>
+\* The slot of a call comes back. The value of a removed member is released with the last one.
+GivesBack(m) == /\ used' = [used EXCEPT ![m] = @ - 1]
+                /\ released' = [released EXCEPT ![m] = IF used[m] = 1 /\ m \in removed /\ Bug # "ReleasesAtOnce" /\ Bug # "NeverReleases" THEN @ + 1 ELSE @]
 
-\* Go: (*attempt).enter, the permit.
-Permit(c) == /\ pc[c] = "permit"
-             /\ to[c] \notin aside \/ Bug = "AdmitsAside"
-             /\ permit' = [permit EXCEPT ![c] = epoch[to[c]]]
-             /\ Goes(c, "begin")
-             /\ Say("Permit", c, to[c], "", "")
-             /\ UNCHANGED <<world, saved, calls, safe, sent, answered, refused, attempts, has, to, held, former, answer>>
+Judge(c, o, answered) ==
+  /\ result' = [result EXCEPT ![c] = o]
+  /\ spent' = [spent EXCEPT ![c] = IF answered \/ o \in {"overloaded", "unreachable"} THEN @ \cup {to[c]} ELSE @]
+  /\ sent' = [sent EXCEPT ![c] = IF o = "unreachable" \/ @ > Attempts THEN @ ELSE @ + 1]
 
-\* Go: (*attempt).enter, the permit that is refused.
-PermitRefused(c) == /\ pc[c] = "permit"
-                    /\ to[c] \in aside
-                    /\ Refuse(c, "PermitRefused")
+\* Go: (*Call).Answered. The slot stays.
+Answered(c, o) == /\ phase[c] = "held"
+                  /\ o # "unreachable"
+                  /\ phase' = [phase EXCEPT ![c] = "answered"]
+                  /\ Say("Answered", c, o, "true")
+                  /\ result' = [result EXCEPT ![c] = o]
+                  /\ IF Bug = "EndsAtTheAnswer" THEN used' = [used EXCEPT ![to[c]] = @ - 1] ELSE UNCHANGED used
+                  /\ UNCHANGED <<out, removed, others, released, saved, budget, paid, safe, visits, spent, sent, to>>
 
-Room(m) == m \notin removed /\ (Limit = 0 \/ used[m] < Limit \/ Bug = "NoLimit")
+\* Go: (*Call).End, of an attempt that was not judged before.
+End(c, o) == /\ phase[c] = "held"
+             /\ phase' = [phase EXCEPT ![c] = "over"]
+             /\ IF Bug = "LeaksTheUnreachable" /\ o = "unreachable" THEN UNCHANGED <<used, released>> ELSE GivesBack(to[c])
+             /\ Judge(c, o, FALSE)
+             /\ Say("End", c, o, "true")
+             /\ UNCHANGED <<out, removed, others, saved, budget, paid, safe, visits, to>>
 
-\* Go: (*attempt).enter, the slot. A response of the attempt before is discarded
-\* after that and not earlier: had there been no slot, it would have stood.
-Begin(c) == /\ pc[c] = "begin"
-            /\ Room(to[c])
-            /\ used' = [used EXCEPT ![to[c]] = @ + 1]
-            /\ held' = [held EXCEPT ![c] = [member |-> to[c], epoch |-> permit[c]]]
-            /\ former' = [former EXCEPT ![c] = held[c]]
-            /\ attempts' = [attempts EXCEPT ![c] = @ + 1]
-            /\ permit' = [permit EXCEPT ![c] = 0]
-            /\ answer' = [answer EXCEPT ![c] = ""]
-            /\ Goes(c, IF held[c] = None THEN "sent" ELSE "discard")
-            /\ Say("Begin", c, to[c], "", "")
-            /\ UNCHANGED <<aside, epoch, removed, closed, current, saved, calls, safe, sent, answered, refused, has, to>>
+\* Go: (*Call).End, of an attempt whose answer has begun: it is judged already.
+EndAnswered(c) == /\ phase[c] = "answered"
+                  /\ phase' = [phase EXCEPT ![c] = "over"]
+                  /\ GivesBack(to[c])
+                  /\ Judge(c, result[c], TRUE)
+                  /\ Say("EndAnswered", c, "", "true")
+                  /\ UNCHANGED <<out, removed, others, saved, budget, paid, safe, visits, to>>
 
-\* Go: (*call).leave, of the response before: it was busy, which is a failure.
-Discard(c) == /\ pc[c] = "discard"
-              /\ IF Bug = "KeepsTheFormer" THEN UNCHANGED world ELSE End(former[c], Bug # "ForgivesTheBusy")
-              /\ former' = [former EXCEPT ![c] = None]
-              /\ Goes(c, "sent")
-              /\ Say("Discard", c, former[c].member, "", "")
-              /\ UNCHANGED <<saved, calls, safe, sent, answered, refused, attempts, has, to, permit, held, answer>>
+\* Go: (*Call).End, of an attempt that has ended.
+EndAgain(c) == /\ phase[c] = "over"
+               /\ IF Bug = "EndsTwice" /\ used[to[c]] > 0 THEN GivesBack(to[c]) ELSE UNCHANGED <<used, released>>
+               /\ Say("EndAgain", c, "", "false")
+               /\ UNCHANGED <<out, removed, others, saved, budget, phase, self>>
 
-\* Go: (*attempt).enter, the slot that is refused.
-BeginRefused(c) == /\ pc[c] = "begin"
-                   /\ ~Room(to[c])
-                   /\ Refuse(c, "BeginRefused")
+\* What is to be done after an attempt.
+Step(c) ==
+  LET o == result[c]
+      someone == Untried(c) # {}
+      back == Range(visits[c]) \ spent[c] # {}
+  IN IF o = "success" THEN "served"
+     ELSE IF o = "cancelled" /\ Bug # "RepeatsTheCancelled" THEN "the caller's own"
+     ELSE IF o = "unreachable" /\ someone THEN "nothing sent"
+     ELSE IF o # "unreachable" /\ ~safe[c] /\ Bug # "RepeatsAnything" THEN "not repeatable"
+     ELSE IF ~someone /\ ~back THEN "nobody left"
+     ELSE IF Bug = "NeverGivesUp" THEN "paid"
+     ELSE IF o = "unreachable" /\ ~back THEN "nobody left"
+     ELSE IF sent[c] >= Attempts + (IF Bug = "OneTooMany" THEN 1 ELSE 0) THEN "enough attempts"
+     ELSE IF saved = 0 /\ Bug # "SpendsWithoutEnd" THEN "budget spent"
+     ELSE "paid"
 
-\* Whether the call may go on with another endpoint after an answer.
-MayRepeat(c, a) == /\ a \in {"busy", "failed", "unsent"}
-                   /\ attempts[c] < Attempts
-                   /\ safe[c] \/ a = "unsent" \/ Bug = "RepeatsAnything"
+Goes == {"nothing sent", "paid"}
 
-\* Go: (*attempt).send, the answer. An attempt without a response is over; one with
-\* a response holds its slot. The call is over too, unless it may be repeated.
-Answer(c, a) ==
-  LET responds == a \in {"served", "busy"}
-      holds == responds /\ Bug # "EndsAtTheHeader"
-      goesOn == MayRepeat(c, a) /\ Bug # "GivesUpEarly"
-  IN /\ pc[c] = "sent"
-     /\ IF holds THEN UNCHANGED world ELSE End(held[c], a # "cancelled")
-     /\ IF goesOn \/ responds
-        THEN /\ answer' = [answer EXCEPT ![c] = a]
-             /\ held' = IF holds THEN held ELSE [held EXCEPT ![c] = None]
-             /\ Goes(c, IF goesOn THEN "over" ELSE "body")
-             /\ UNCHANGED <<safe, sent, answered, refused, attempts, has, to, permit, former>>
-        ELSE Forget(c)
-     /\ Say("Answer", c, to[c], a, IF goesOn THEN "" ELSE IF responds THEN "response" ELSE IF a = "panic" THEN "panic" ELSE "error")
-     /\ UNCHANGED <<saved, calls>>
+\* Go: (*Loop).Next, that has the call repeated.
+NextRepeats(c) ==
+  /\ phase[c] = "over"
+  /\ Step(c) \in Goes
+  /\ saved' = IF saved > 0 /\ (Step(c) = "paid" \/ Bug = "PaysForTheUnsent") THEN saved - 1 ELSE saved
+  /\ phase' = [phase EXCEPT ![c] = "ready"]
+  /\ Say("NextRepeats", c, "", Step(c))
+  /\ paid' = [paid EXCEPT ![c] = saved' < saved]
+  /\ UNCHANGED <<world, budget, safe, visits, spent, sent, to, result>>
 
-\* Go: (*call).again, which pays for a retry.
-Retry(c) == /\ pc[c] = "over"
-            /\ saved > 0
-            /\ saved' = saved - 1
-            /\ sent' = [sent EXCEPT ![c] = @ \cup {to[c]}]
-            /\ answered' = [answered EXCEPT ![c] = IF answer[c] = "busy" THEN @ \cup {to[c]} ELSE @]
-            /\ refused' = IF Bug = "RemembersRefusals" THEN refused ELSE [refused EXCEPT ![c] = {}]
-            /\ to' = [to EXCEPT ![c] = 0]
-            /\ Goes(c, "load")
-            /\ Say("Retry", c, to[c], "", "")
-            /\ UNCHANGED <<world, calls, safe, attempts, has, permit, held, former, answer>>
+\* Go: (*Loop).Next, that ends the call.
+NextStops(c) ==
+  /\ phase[c] = "over"
+  /\ Step(c) \notin Goes
+  /\ Finish(c)
+  /\ Say("NextStops", c, "", Step(c))
+  /\ UNCHANGED <<world, saved, budget>>
 
-\* Go: (*call).again, with nothing to pay from. What came of the last attempt stands.
-Stand(c) == /\ pc[c] = "over"
-            /\ saved = 0
-            /\ Bug # "WaitsForABudget"
-            /\ IF answer[c] = "busy"
-               THEN /\ Goes(c, "body")
-                    /\ Say("Stand", c, 0, "", "response")
-                    /\ UNCHANGED self
-               ELSE /\ Forget(c)
-                    /\ Say("Stand", c, 0, "", "error")
-            /\ UNCHANGED <<world, saved, calls>>
+\* Go: (*Loop).Report, of a probe that has found another condition.
+Report(m) == /\ m \notin removed
+             /\ budget.reports > 0
+             /\ budget' = [budget EXCEPT !.reports = @ - 1]
+             /\ out' = IF m \in out THEN out \ {m} ELSE out \cup {m}
+             /\ Say("Report", "", m, "")
+             /\ UNCHANGED <<used, removed, released, others, saved, phase, self>>
 
-\* Go: (*attempt).release, at the end of the response body, or when the caller closes
-\* it or gives up.
-BodyEnds(c, how) ==
-  /\ pc[c] = "body"
-  /\ IF Bug = "LeaksClosedBodies" /\ how = "closed" THEN UNCHANGED world
-     ELSE End(held[c], how # "cancelled" /\ (answer[c] = "busy" \/ how = "broken"))
-  /\ Forget(c)
-  /\ Say("BodyEnds", c, held[c].member, how, "")
-  /\ UNCHANGED <<saved, calls>>
-
-\* Go: (*Balancer).refresh, with the quarantines that are over by then, or with none.
-Refresh(over) == /\ IF over THEN aside # {} ELSE current # Truth(aside, removed)
-                 /\ aside' = IF over THEN {} ELSE aside
-                 /\ current' = IF Bug = "PublishesNothing" THEN current ELSE Truth(aside', removed)
-                 /\ Say("Refresh", "", 0, IF over THEN "over" ELSE "", "")
-                 /\ UNCHANGED <<used, epoch, removed, closed, saved, calls, pc, self>>
-
-\* Go: (*Balancer).Update, which takes a member away.
+\* Go: (*Loop).Update, of a list without the member.
 Update(m) == /\ m \notin removed
              /\ Cardinality(removed) < Removals
-             /\ removed' = removed \cup {m}
-             /\ aside' = IF Bug = "KeepsTheQuarantine" THEN aside ELSE aside \ {m}
-             /\ current' = Truth(aside', removed')
-             /\ closed' = [closed EXCEPT ![m] = IF used[m] = 0 \/ Bug = "ClosesAtOnce" THEN @ + 1 ELSE @]
-             /\ Say("Update", "", m, "", "")
-             /\ UNCHANGED <<used, epoch, saved, calls, pc, self>>
+             /\ removed' = IF Bug = "RemovesNobody" THEN removed ELSE removed \cup {m}
+             /\ out' = out \ {m}
+             /\ released' = [released EXCEPT ![m] = IF Bug = "ReleasesAtOnce" \/ (used[m] = 0 /\ Bug # "NeverReleases") THEN @ + 1 ELSE @]
+             /\ Say("Update", "", m, "")
+             /\ UNCHANGED <<used, others, saved, budget, phase, self>>
+
+\* Go: (*Loop).Acquire, of somebody else's call.
+OthersTake(m) == /\ m \in Eligible /\ Room(m)
+                 /\ budget.others > 0
+                 /\ budget' = [budget EXCEPT !.others = @ - 1]
+                 /\ others' = [others EXCEPT ![m] = @ + 1]
+                 /\ used' = [used EXCEPT ![m] = @ + 1]
+                 /\ Say("OthersTake", "", m, IF m = 1 THEN "1" ELSE "2")
+                 /\ UNCHANGED <<out, removed, released, saved, phase, self>>
+
+\* Go: (*Call).End, of somebody else's call.
+OthersGive(m) == /\ others[m] > 0
+                 /\ others' = [others EXCEPT ![m] = @ - 1]
+                 /\ GivesBack(m)
+                 /\ Say("OthersGive", "", m, "true")
+                 /\ UNCHANGED <<out, removed, saved, budget, phase, self>>
 
 \* World: nothing happens any more.
-Rest == /\ calls = 0
-        /\ \A c \in Callers : pc[c] = "idle"
-        /\ Say("Rest", "", 0, "", "")
-        /\ UNCHANGED <<world, saved, calls, pc, self>>
+Rest == /\ budget.calls = 0
+        /\ \A c \in Callers : phase[c] = "idle"
+        /\ Say("Rest", "", 0, "")
+        /\ UNCHANGED <<world, saved, budget, phase, self>>
 
-Next == \/ \E c \in Callers : \/ \E s \in BOOLEAN : Call(c, s)
-                              \/ PickLoad(c)
-                              \/ \E m \in Members : Pick(c, m)
-                              \/ PickNone(c)
-                              \/ Permit(c)
-                              \/ PermitRefused(c)
-                              \/ Begin(c)
-                              \/ BeginRefused(c)
-                              \/ Discard(c)
-                              \/ \E a \in Answers : Answer(c, a)
-                              \/ Retry(c)
-                              \/ Stand(c)
-                              \/ \E how \in {"read", "closed", "broken", "cancelled"} : BodyEnds(c, how)
-        \/ \E over \in BOOLEAN : Refresh(over)
+Acquire(c) == \E wish \in Members : AcquireFirst(c, wish) \/ AcquireAgain(c, wish) \/ AcquireRefused(c, wish)
+
+Next == \/ \E c \in Callers : \/ \E s \in BOOLEAN : Begin(c, s)
+                              \/ \E wish \in Members : AcquireFirst(c, wish)
+                              \/ \E wish \in Members : AcquireAgain(c, wish)
+                              \/ \E wish \in Members : AcquireRefused(c, wish)
+                              \/ \E o \in Outcomes : Answered(c, o)
+                              \/ \E o \in Outcomes : End(c, o)
+                              \/ EndAnswered(c)
+                              \/ EndAgain(c)
+                              \/ NextRepeats(c)
+                              \/ NextStops(c)
+        \/ \E m \in Members : OthersTake(m)
+        \/ \E m \in Members : OthersGive(m)
+        \/ \E m \in Members : Report(m)
         \/ \E m \in Members : Update(m)
         \/ Rest
 
-\* A call that has begun goes on, an endpoint answers in the end, and a caller
-\* that got a response ends it in some way.
+\* The state without the last step, for a graph in which each comes once.
+Forget == /\ last.op \notin {"Init", "Forget"}
+              /\ last' = [op |-> "Forget", by |-> "", arg |-> 0, res |-> ""]
+              /\ UNCHANGED <<world, saved, budget, phase, self>>
+GraphSpec == Init /\ [][Forget \/ (last.op \in {"Init", "Forget"} /\ Next)]_vars
+
+\* A caller goes on, and a member answers or a deadline ends in the end.
 Spec == /\ Init
         /\ [][Next]_vars
-        /\ \A c \in Callers : /\ WF_vars(PickLoad(c))
-                              /\ WF_vars(\E m \in Members : Pick(c, m))
-                              /\ WF_vars(PickNone(c))
-                              /\ WF_vars(Permit(c)) /\ WF_vars(PermitRefused(c))
-                              /\ WF_vars(Begin(c)) /\ WF_vars(BeginRefused(c))
-                              /\ WF_vars(Discard(c))
-                              /\ WF_vars(\E a \in Answers : Answer(c, a))
-                              /\ WF_vars(Retry(c)) /\ WF_vars(Stand(c))
-                              /\ WF_vars(BodyEnds(c, "read"))
+        /\ \A c \in Callers : /\ WF_vars(Acquire(c))
+                              /\ WF_vars(\E o \in Outcomes : End(c, o))
+                              /\ WF_vars(EndAnswered(c))
+                              /\ WF_vars(NextRepeats(c) \/ NextStops(c))
 -----------------------------------------------------------------------------
-Attempted(m) == Cardinality({c \in Callers : held[c].member = m}) + Cardinality({c \in Callers : former[c].member = m})
+Holders(m) == {c \in Callers : phase[c] \in {"held", "answered"} /\ to[c] = m}
 
-\* A member's slots are the attempts that hold one: every path gives its slot back.
-SlotsAreAttempts == \A m \in Members : used[m] = Attempted(m)
-
-\* A call holds one slot, but for the moment in which it exchanges one for another;
-\* a call that is over holds none.
-OneSlotPerCall == \A c \in Callers : /\ former[c] # None => pc[c] = "discard"
-                                     /\ pc[c] = "idle" => held[c] = None
+\* Claim: Every refusal leaves no slot held.
+SlotsAreCalls == \A m \in Members : used[m] = Cardinality(Holders(m)) + others[m]
 
 NeverOverLimit == Limit # 0 => \A m \in Members : used[m] <= Limit
 
-\* Claim: A retry goes to an endpoint that was not tried while an eligible one is
-\* left.
-RetriesGoElsewhere ==
-  [][\A c \in Callers : pc[c] = "pick" /\ to'[c] \in Tried(c) => attempts[c] > 0 /\ has[c] \subseteq Tried(c)]_vars
+\* Claim: A call is refused only while no eligible member that it may go to has room.
+RefusedOnlyWithoutRoom ==
+  [][\A c \in Callers : last'.op = "AcquireRefused" /\ last'.by = c =>
+       \A m \in (Members \ removed) \ out : m \in spent[c] \/ (Limit # 0 /\ used[m] >= Limit)]_vars
 
-\* Claim: A retry goes back to an endpoint that was tried only after an error, and
-\* never to one that answered.
-RetriesNobodyThatAnswered ==
-  [][\A c \in Callers : /\ pc[c] = "pick" /\ to'[c] \in Tried(c) => answer[c] # "busy" /\ to'[c] \notin Spent(c)
-                        /\ last'.op = "Retry" /\ last'.by = c /\ answer[c] = "busy" => to[c] \in answered'[c]]_vars
+\* A repetition goes to a member that was not tried while there is one with room.
+RepetitionsGoElsewhere ==
+  [][\A c \in Callers : phase[c] = "ready" /\ phase'[c] = "held" /\ to'[c] \in Range(visits[c]) =>
+       \A m \in ((Members \ removed) \ out) \ Range(visits[c]) : Limit # 0 /\ used[m] >= Limit]_vars
 
-\* A call ends only when it may go on no more, or nobody is left to go to.
-GoesOnWhileItMay ==
-  [][\A c \in Callers : last'.by = c =>
-       /\ last'.op = "Answer" /\ last'.res # "" => ~MayRepeat(c, last'.arg)
-       /\ last'.op = "Stand" => saved = 0
-       /\ last'.op = "PickNone" => has[c] \subseteq Tried(c)]_vars
+\* Claim: A member that answered, that refused, or that could not be reached is not tried again.
+NeverBackToTheSpent == [][\A c \in Callers : phase[c] = "ready" /\ phase'[c] = "held" => to'[c] \notin spent[c]]_vars
 
-\* Who refused an earlier attempt may admit this one.
-RetriesForgetRefusals == [][\A c \in Callers : last'.op = "Retry" /\ last'.by = c => refused'[c] = {}]_vars
+\* Of those that may be tried again, the least recently tried is.
+LeastRecentlyTriedFirst ==
+  [][\A c \in Callers : last'.op = "AcquireAgain" /\ last'.by = c =>
+       \A m \in Back(c) : Place(c, to'[c]) <= Place(c, m)]_vars
 
-\* Claim: An endpoint that is set aside gets no new call until its backoff is over,
-\* and then comes back by itself.
-AdmitsNobodyAside == [][\A c \in Callers : pc[c] = "permit" /\ pc'[c] = "begin" => to[c] \notin aside]_vars
+\* Nobody is given a call who is left out or was removed.
+AdmitsNobodyOut == [][\A c \in Callers : phase[c] = "ready" /\ phase'[c] = "held" => to'[c] \notin out \cup removed]_vars
 
-\* A response that was worth repeating counts against the endpoint that gave it.
-BusyIsAFailure ==
-  [][\A c \in Callers : last'.op = "Discard" /\ last'.by = c =>
-       LET h == former[c]
-       IN h.epoch = epoch[h.member] /\ h.member \notin removed => h.member \in aside']_vars
+\* A removal is one.
+RemovesWhoIsRemoved == [][last'.op = "Update" => last'.arg \in removed']_vars
 
-\* Whatever is published is the truth at that moment.
-PublishesTheTruth == [][last'.op \in {"Refresh", "Update"} => current' = Truth(aside', removed')]_vars
+\* Claim: A call that may have been received is repeated only if it is repeatable.
+RepeatsOnlyWhatIsSafe == [][\A c \in Callers : last'.op = "NextRepeats" /\ last'.by = c => safe[c] \/ result[c] = "unreachable"]_vars
 
-\* A removed member is in no quarantine any more.
-RemovedIsNotAside == aside \cap removed = {}
+\* Claim: A call that was served, that its caller left, or that was its caller's mistake is not repeated.
+EndsWhatIsOver == [][\A c \in Callers : last'.op = "NextRepeats" /\ last'.by = c => result[c] \notin {"success", "cancelled"}]_vars
 
-\* A retry for which nobody was found is given back.
+\* Claim: A call is sent at most Attempts times, trials aside.
+SentAtMost == \A c \in Callers : sent[c] <= Attempts
+
+\* What was never sent costs nothing; a repetition of what was sent costs one that was saved.
+PaysForWhatWasSent ==
+  [][\A c \in Callers : last'.op = "NextRepeats" /\ last'.by = c =>
+       saved' = IF last'.res = "paid" THEN saved - 1 ELSE saved]_vars
+
+\* Claim: A retry for which nobody is found is given back to the budget.
 UnusedRetriesComeBack ==
-  [][\A c \in Callers : last'.op = "PickNone" /\ last'.by = c /\ attempts[c] > 0 => saved' = saved + 1]_vars
+  [][\A c \in Callers : last'.op = "AcquireRefused" /\ last'.by = c => saved' = IF paid[c] THEN saved + 1 ELSE saved]_vars
 
-\* Claim: A request that is not idempotent is sent again only if nothing of it was
-\* sent.
-RepeatsOnlyWhatIsSafe ==
-  [][\A c \in Callers : attempts[c] > 0 /\ attempts'[c] > attempts[c] => safe[c] \/ answer[c] = "unsent"]_vars
+\* Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
+EndsOnce == [][last'.op = "EndAgain" => UNCHANGED used]_vars
 
-\* Claim: A call holds its slot until the end or close of the response body, an
-\* error, a panic, or the caller's cancellation.
-HoldsUntilTheEnd ==
-  [][\A m \in Members : used'[m] < used[m] => /\ last'.op \in {"Answer", "BodyEnds", "Discard"}
-                                              /\ last'.arg \notin {"served", "busy"}]_vars
+\* Claim: Answered judges the attempt and keeps its slot; End then tells what came later.
+AnswersKeepTheSlot == [][last'.op = "Answered" => UNCHANGED used]_vars
 
-\* Claim: A caller's cancellation and a request body that fails say nothing about
-\* the endpoint.
-CancellationBlamesNobody == [][last'.arg = "cancelled" => UNCHANGED <<aside, epoch>>]_vars
+\* Claim: Each value of a member that was removed is released once, when its last call has ended.
+ReleasedOnceAndLast == \A m \in Members : released[m] = IF m \in removed /\ used[m] = 0 THEN 1 ELSE 0
 
-\* Claim: A Balancer closes an Endpoint once, after it was removed and its last
-\* call has ended.
-ClosesOnceAndLast == \A m \in Members : closed[m] = IF m \in removed /\ used[m] = 0 THEN 1 ELSE 0
-
-\* Claim: Every call returns a response or a CallError.
-EveryCallEnds == \A c \in Callers : pc[c] # "idle" ~> pc[c] = "idle"
+\* Every call ends.
+EveryCallEnds == \A c \in Callers : phase[c] # "idle" ~> phase[c] = "idle"
 -----------------------------------------------------------------------------
-Witness_RetriesAnother == \A c \in Callers : ~(attempts[c] = 2 /\ held[c] # None /\ Tried(c) = {3 - held[c].member})
-Witness_RetriesTheSame == \A c \in Callers : ~(attempts[c] = 2 /\ held[c].member \in Tried(c))
-Witness_RefusedAtCapacity == last.op # "BeginRefused"
-Witness_RefusedBehind == last.op # "PermitRefused"
-Witness_NobodyLeft == ~(last.op = "PickNone" /\ last.res = "error")
-Witness_BusyStands == ~(last.op = "PickNone" /\ last.res = "response")
+Witness_Elsewhere == \A c \in Callers : Len(visits[c]) < 2
+Witness_RoomElsewhere == ~(last.op = "AcquireFirst" /\ last.res = "1" /\ last.arg = 2 /\ out = {} /\ removed = {})
+Witness_GoesBack == last.op # "AcquireAgain"
+Witness_AtCapacity == last.res # "at capacity"
+Witness_AllTried == last.res # "all tried"
+Witness_Empty == last.res # "empty"
+Witness_NobodyEligible == last.res # "no eligible"
+Witness_BudgetSpent == last.res # "budget spent"
+Witness_NothingSent == last.res # "nothing sent"
+Witness_EnoughAttempts == last.res # "enough attempts"
 Witness_HeldWhileRemoved == \A m \in Members : m \in removed => used[m] = 0
-Witness_StaleFailure == \A c \in Callers : held[c] # None => held[c].epoch = epoch[held[c].member]
-Witness_BudgetEmpty == ~(last.op = "Stand" /\ last.res = "error" /\ saved = 0)
 =============================================================================

@@ -2,12 +2,10 @@
 \* Models: the lives of endpoints that join, leave and come back, the operator's word on
 \* them, and when an endpoint is closed.
 \* Go: pkg/dispatch/balancer.go Balancer.
-\* Go: pkg/dispatch/membership.go member.
-\* Go: pkg/dispatch/call.go call.
-\* Go: pkg/dispatch/attempt.go attempt.
+\* Go: pkg/dispatch/call.go Call.
 \* Grain: one action is one call. Update and SetStatus are serialised and each is published by
-\* one swap; ViewRefresh has the steps, Dispatch those of a call, Slots those of draining.
-\* Left out: weights, limits and places, load, quarantines, Unavailable, Close, and lists
+\* one swap; Publication has what is published when, Slots the steps of draining.
+\* Left out: weights, limits and places, load, health, Unavailable, Close, and lists
 \* that are refused for another reason than an Endpoint that belongs to somebody else.
 \* Drawn: at.
 EXTENDS Naturals, FiniteSets
@@ -106,7 +104,7 @@ SetStatus(i, s) ==
 
 Status(i) == IF said[i] # "ready" THEN said[i] ELSE IF Bug = "IgnoresTheList" THEN "ready" ELSE listed[i]
 
-\* Go: (*Balancer).RoundTrip, of a call that the policy wants to go to an endpoint.
+\* Go: (*Balancer).Acquire, of a call that the policy wants to go to an endpoint.
 Call(c, i) ==
   /\ held[c] = None
   /\ LET admits == at[i] # 0 /\ Status(i) = "ready"
@@ -114,7 +112,7 @@ Call(c, i) ==
         /\ Say("Call", c, [id |-> i], IF admits THEN "admitted" ELSE "not eligible")
   /\ UNCHANGED <<lives, closed, budget>>
 
-\* Go: (*attempt).release, at the end of the call.
+\* Go: (*Call).End.
 End(c) ==
   /\ held[c] # None
   /\ held' = [held EXCEPT ![c] = None]
@@ -136,28 +134,26 @@ Spec == Init /\ [][Next]_vars
 \* No two identities have one Endpoint.
 EndpointsAreOwn == \A i, j \in Ids : i # j /\ at[i] = at[j] => at[i] = 0
 
-\* Claim: Update refuses an Endpoint that was removed until its last call has ended.
+\* An Endpoint that was removed is refused until its last call has ended.
 OneLifeAtATime == \A c \in Callers, i \in Ids : held[c] # None /\ at[i] = held[c].endpoint => life[i] = held[c].life
 
-\* Claim: An endpoint that stays in the list keeps its load, its quarantine and its
-\* incarnation.
+\* Claim: A member that stays in the list with the same Endpoint keeps its incarnation, and another
+\* Endpoint begins a new one.
 WhoStaysLivesOn == [][\A i \in Ids : at'[i] = at[i] => life'[i] = life[i]]_vars
 
 \* Who comes back, or gets another Endpoint, begins anew.
 WhoComesBackBeginsAnew == [][\A i \in Ids : at'[i] # at[i] /\ at'[i] # 0 => life'[i] > born /\ said'[i] = "ready"]_vars
 
-\* Claim: Draining and Unavailable of SetStatus hold for the incarnation until SetStatus
-\* of Ready, whatever Update says; then the list's status applies.
+\* What SetStatus says holds for the incarnation until SetStatus of Ready, whatever Update says;
+\* then the list's status applies.
 TheWordStands ==
   [][/\ \A i \in Ids : said'[i] # said[i] => last'.op = "SetStatus" \/ at'[i] # at[i]
      /\ last'.res = "admitted" => LET i == last'.args.id IN said[i] = "ready" /\ listed[i] = "ready"]_vars
 
-\* Claim: Update is all or nothing: after an error the endpoints and the picker are as
-\* before.
+\* Claim: After an error of Update the members and the picker are as before.
 AllOrNothing == [][last'.op = "UpdateRefused" => UNCHANGED <<lives, held, closed>>]_vars
 
-\* Claim: A Balancer closes an Endpoint once, after it was removed and its last call has
-\* ended.
+\* Claim: Each Endpoint that was removed is closed once, when its last call and its probes have ended.
 ClosesOnceAndLast ==
   [][\A e \in 1..Endpoints : closed'[e] # closed[e] => /\ closed'[e] = closed[e] + 1
                                                       /\ \A c \in Callers : held'[c].endpoint # e
