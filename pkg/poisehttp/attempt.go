@@ -35,7 +35,10 @@ type attempt struct {
 	// a read it interrupts is not taken for a failure.
 	closing syncx.Bool
 	// ended is why the watchdog has ended the attempt.
-	ended     syncx.Uint32
+	ended syncx.Uint32
+	// over is set when the slot was given back, so that a Close after the last read
+	// need not look at the clock.
+	over      syncx.Bool
 	upgraded  bool
 	delivered bool // the caller has its body
 	watch     watched
@@ -188,7 +191,11 @@ func (a *attempt) bodyEnded(err error) error {
 }
 
 // closed ends the attempt after the caller has closed the body.
-func (a *attempt) closed() { a.finish(poise.Result{}, a.now()) }
+func (a *attempt) closed() {
+	if !a.over.Load() {
+		a.finish(poise.Result{}, a.now())
+	}
+}
 
 // finish ends the attempt, if nothing else has, frees what it held and tells the
 // observer.
@@ -204,6 +211,7 @@ func (a *attempt) release(late poise.Result, now time.Time) bool {
 	if !a.slot.End(late, now) {
 		return false
 	}
+	a.over.Store(true)
 	a.free(now)
 	return true
 }
