@@ -58,23 +58,23 @@ func must[P any](t *testing.T) func(p P, err error) P {
 
 func contenders(t *testing.T) []contender {
 	weighted := func() poise.Policy {
-		return must[*policy.WeightedRandom](t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: policySeed}))
+		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: policySeed})
 	}
 	least := func() poise.Policy {
-		return must[*policy.WeightedLeastRequest](t)(policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: policySeed}))
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: policySeed})
 	}
 	return append(keyedContenders(t), []contender{
 		{name: "RoundRobin", policy: new(policy.RoundRobin), twin: roundRobinTwin()},
 		{name: "SmoothWeightedRoundRobin", policy: new(policy.SmoothWeightedRoundRobin), twin: smoothTwin()},
 		{
 			name:   "Random",
-			policy: must[*policy.Random](t)(policy.NewRandom(policy.RandomConfig{Seed: policySeed})),
+			policy: policy.NewRandom(policy.RandomConfig{Seed: policySeed}),
 			twin:   randomTwin(),
 		},
 		{name: "LeastLoaded", policy: new(policy.LeastLoaded), twin: leastLoadedTwin()},
 		{
 			name:   "PowerOfTwoChoices",
-			policy: must[*policy.PowerOfTwoChoices](t)(policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: policySeed})),
+			policy: policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: policySeed}),
 			twin:   powerOfTwoChoicesTwin(),
 		},
 		{name: "WeightedRandom", policy: weighted(), shadow: weighted(), law: anybody},
@@ -101,7 +101,7 @@ func keyedContenders(t *testing.T) []contender {
 		{name: "Rendezvous", policy: new(policy.Rendezvous), twin: rendezvousTwin, owner: rendezvousTwin},
 		{
 			name:   "Rendezvous, or RoundRobin without a key",
-			policy: must[*policy.Rendezvous](t)(policy.NewRendezvous(policy.RendezvousConfig{NoKey: new(policy.RoundRobin)})),
+			policy: policy.NewRendezvous(policy.RendezvousConfig{NoKey: new(policy.RoundRobin)}),
 			twin: func(w *policyWorld, open []int, key []byte) (int, error) {
 				if key == nil {
 					return turns(w, open, key)
@@ -607,11 +607,11 @@ func wrongContenders(t *testing.T) []func() contender {
 		},
 		func() contender {
 			return contender{name: "a WeightedRandom that does not replay", policy: new(policy.WeightedRandom),
-				shadow: must[*policy.WeightedRandom](t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 1})), law: anybody}
+				shadow: policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 1}), law: anybody}
 		},
 		func() contender {
 			return contender{name: "a WeightedLeastRequest that is blind to load", law: neverTheWorst,
-				policy: must[*policy.WeightedRandom](t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 2}))}
+				policy: policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 2})}
 		},
 		func() contender {
 			return contender{name: "a Priority that ignores priorities", policy: new(policy.RoundRobin), law: firstThatCarriesAll, scoped: true}

@@ -17,10 +17,12 @@ var drawing = []struct {
 	name  string
 	fresh func() (poise.Policy, error)
 }{
-	{"Random", func() (poise.Policy, error) { return policy.NewRandom(policy.RandomConfig{Seed: 7}) }},
-	{"WeightedRandom", func() (poise.Policy, error) { return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 7}) }},
+	{"Random", func() (poise.Policy, error) { return policy.NewRandom(policy.RandomConfig{Seed: 7}), nil }},
+	{"WeightedRandom", func() (poise.Policy, error) {
+		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 7}), nil
+	}},
 	{"PowerOfTwoChoices", func() (poise.Policy, error) {
-		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7})
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7}), nil
 	}},
 }
 

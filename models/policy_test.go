@@ -191,10 +191,10 @@ var loadAware = []struct {
 }{
 	{"least loaded", func() (poise.Policy, error) { return new(policy.LeastLoaded), nil }},
 	{"power of two choices", func() (poise.Policy, error) {
-		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7})
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7}), nil
 	}},
 	{"weighted least request", func() (poise.Policy, error) {
-		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: 7})
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: 7}), nil
 	}},
 }
 

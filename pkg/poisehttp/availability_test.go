@@ -47,10 +47,7 @@ func failures(t *testing.T, b *poisehttp.Transport, method string, calls int) (f
 
 func balancing(t *testing.T) map[string]poise.Policy {
 	t.Helper()
-	two, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
 	return map[string]poise.Policy{"round robin": new(policy.RoundRobin), "two choices": two, "rendezvous": new(policy.Rendezvous)}
 }
 

@@ -58,9 +58,9 @@ type Rendezvous struct {
 
 var _ poise.Policy = (*Rendezvous)(nil)
 
-// NewRendezvous returns a Rendezvous. Every config is legal.
-func NewRendezvous(cfg RendezvousConfig) (*Rendezvous, error) {
-	return &Rendezvous{cfg: cfg}, nil
+// NewRendezvous returns a Rendezvous.
+func NewRendezvous(cfg RendezvousConfig) *Rendezvous {
+	return &Rendezvous{cfg: cfg}
 }
 
 // Prepare returns a Picker for the View, or the error of the NoKey policy.

@@ -51,9 +51,9 @@ type WeightedRendezvous struct {
 
 var _ poise.Policy = (*WeightedRendezvous)(nil)
 
-// NewWeightedRendezvous returns a WeightedRendezvous. Every config is legal.
-func NewWeightedRendezvous(cfg WeightedRendezvousConfig) (*WeightedRendezvous, error) {
-	return &WeightedRendezvous{cfg: cfg}, nil
+// NewWeightedRendezvous returns a WeightedRendezvous.
+func NewWeightedRendezvous(cfg WeightedRendezvousConfig) *WeightedRendezvous {
+	return &WeightedRendezvous{cfg: cfg}
 }
 
 // Prepare returns a Picker for the View, or the error of the NoKey policy.
