@@ -41,13 +41,14 @@ type attempt struct {
 	over      syncx.Bool
 	upgraded  bool
 	delivered bool // the caller has its body
-	watch     watched
 
 	// An attempt that ended with an error tells the observer later, when it is
 	// known whether another one follows.
 	untold  bool
 	retried bool
 	total   time.Duration // from admission to the end; written by whoever ends it
+
+	watch watched
 }
 
 // send makes the call and returns its response. On an error the attempt has
@@ -133,6 +134,11 @@ func (a *attempt) drop(resp *http.Response) {
 		_ = a.sent.Close()
 	}
 }
+
+// incarnation, began and left are what the watchdog asks.
+func (a *attempt) incarnation() uint64 { return a.slot.Incarnation() }
+func (a *attempt) began() time.Time    { return a.slot.Began() }
+func (a *attempt) left() bool          { return !a.upgraded && gaveUp(a.request) }
 
 // endBy ends the attempt for the watchdog, on a goroutine that nobody else has a hand
 // on, so a panic of the observer ends here.
