@@ -13,11 +13,11 @@ import (
 // shareTwin computes, slowly and from the contract alone, what share of the
 // traffic each priority and locality has, and which candidates serve there.
 type shareTwin struct {
-	samples            []poise.Sample
-	factor, threshold  int64
-	failClosed, zoned  bool
-	capacity           map[uint32]int64 // units
-	short, anyEligible bool
+	samples           []poise.Sample
+	factor, threshold int64
+	failClosed, zoned bool
+	short             bool
+	capacity          map[uint32]int64 // units
 }
 
 func (s *shareTwin) is(i int) (member, eligible, usable bool) {

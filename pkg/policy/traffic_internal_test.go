@@ -204,6 +204,7 @@ func percentages(groups []*group) (percent []float64, panics []bool) {
 // weighted ones are those of its unit tests, without its states degraded and excluded.
 //
 // Claim: While every priority panics, they share the traffic in proportion to the weights that panic can use.
+//
 // Cases: B81.
 func TestPriority_SharesTrafficAsPublished(t *testing.T) {
 	type level struct{ size, healthy int }
