@@ -80,10 +80,12 @@ func (c *Campaign) Check() error {
 
 // limits of one process: its start, and what a test may take with a mutant in it.
 const (
-	startTime = 2 * time.Second
+	startTime = time.Second
 	slower    = 5
 	// together is how long tests may take, without a mutant, that run in one process.
 	together = 300 * time.Millisecond
+	// plainLimit is what all tests may take in a build of one mutant.
+	plainLimit = time.Minute
 )
 
 // Run judges the mutants of one package.

@@ -35,6 +35,8 @@ type Mutant struct {
 
 	number int32
 	at     token.Position
+	to     int    // the offset of its end
+	plain  string // what stands there in a source that has this change alone
 }
 
 // name gives the mutants their IDs. Their order is that of the text.

@@ -14,6 +14,7 @@ var atomicStep = Operator{
 				return
 			}
 			m := w.mutant("atomic step", n, w.text(x)+".Store("+w.text(n.Args[1])+")")
+			m.plain = "func() bool { " + m.plain + "; return true }()"
 			w.edit(n, inner, []*Mutant{m}, func(r *render) string {
 				args := r.node(n.Args[0]) + ", " + r.node(n.Args[1])
 				return "((" + at(m) + " && func() bool { " + r.node(x) + ".Store(" + r.node(n.Args[1]) + "); return true }()) || (!" +

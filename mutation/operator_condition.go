@@ -11,6 +11,7 @@ var condition = Operator{
 			return
 		}
 		always, never := w.mutant("condition", s.Cond, "true"), w.mutant("condition", s.Cond, "false")
+		always.plain, never.plain = "("+w.text(s.Cond)+") || true", "("+w.text(s.Cond)+") && false" // variables stay in use
 		w.edit(s.Cond, outermost, []*Mutant{always, never}, func(r *render) string {
 			return "(((" + r.inner() + ") || " + at(always) + ") && !" + at(never) + ")"
 		})

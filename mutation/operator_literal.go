@@ -54,5 +54,6 @@ func representable(v constant.Value, b *types.Basic) bool {
 // is adds a mutant of the expression that is another constant.
 func (w *walker) is(e ast.Expr, of, becomes string) {
 	m := w.mutant("literal", e, becomes)
+	m.plain = of + "(" + becomes + ")"
 	w.edit(e, inner, []*Mutant{m}, func(r *render) string { return call("Is", of, m, r.inner(), becomes) })
 }

@@ -11,6 +11,7 @@ var loop = Operator{
 			return
 		}
 		m := w.mutant("loop", s.Cond, "false")
+		m.plain = "(" + w.text(s.Cond) + ") && false" // variables stay in use
 		w.edit(s.Cond, outermost, []*Mutant{m}, func(r *render) string { return "((" + r.inner() + ") && !" + at(m) + ")" })
 	},
 }

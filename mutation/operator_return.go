@@ -18,6 +18,7 @@ var zeroReturn = Operator{
 				return
 			}
 			m := w.mutant("zero return", e, "zero value")
+			m.plain = "func(_ " + of + ") (zero " + of + ") { return }(" + w.text(e) + ")" // variables stay in use
 			w.edit(e, outer, []*Mutant{m}, func(r *render) string { return call("Zero", of, m, r.inner()) })
 		})
 	},

@@ -111,6 +111,43 @@ func (s *source) overlay(to string, dropped map[*Mutant]bool) (string, error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
+// plainly writes an overlay of the source with one change written out, without a
+// switch.
+func (s *source) plainly(to string, m *Mutant) (string, error) {
+	for _, w := range s.files {
+		if w.path != m.File {
+			continue
+		}
+		plain := m.plain
+		if m.Was != "" && !isStatement(m) {
+			plain = "(" + plain + ")"
+		}
+		text := string(w.source[:m.at.Offset]) + plain + string(w.source[m.to:])
+		path := filepath.Join(to, filepath.Base(w.path))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		replace, err := json.Marshal(map[string]any{"Replace": map[string]string{s.pkg.CompiledGoFiles[indexOf(s, w)]: path}})
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(to, "overlay.json")
+		return path, os.WriteFile(path, replace, 0o600)
+	}
+	return "", fmt.Errorf("mutation: %s is in no file", m.ID)
+}
+
+// isStatement reports whether the change is one of a statement.
+func isStatement(m *Mutant) bool {
+	switch m.Rule {
+	case removal.Name, locking.Name, deferral.Name, increment.Name, assignment.Name, storeOrder.Name:
+		return true
+	case atomicStep.Name:
+		return !strings.HasPrefix(m.plain, "func()")
+	}
+	return false
+}
+
 func indexOf(s *source, w *walker) int {
 	for i, f := range s.pkg.Syntax {
 		if f == w.file {

@@ -328,7 +328,8 @@ func (w *walker) mutant(rule string, n ast.Node, becomes string) *Mutant {
 func (w *walker) mutantOf(rule string, from, to token.Pos, becomes string) *Mutant {
 	at := w.pkg.Fset.Position(from)
 	return &Mutant{
-		Rule: rule, Func: w.pkg.Name + "." + w.function, File: w.path, Line: at.Line, Column: at.Column, at: at,
+		Rule: rule, Func: w.pkg.Name + "." + w.function, File: w.path, Line: at.Line, Column: at.Column,
+		at: at, to: w.offset(to), plain: becomes,
 		Was: oneLine(string(w.source[w.offset(from):w.offset(to)])), Becomes: oneLine(becomes),
 	}
 }
@@ -346,6 +347,7 @@ func oneLine(s string) string {
 // leaveOut adds the mutant that leaves the statement out.
 func (w *walker) leaveOut(rule string, s ast.Stmt) {
 	m := w.mutant(rule, s, "nothing")
+	m.plain = "if false { " + w.text(s) + " }" // variables stay in use
 	w.edit(s, outer, []*Mutant{m}, func(r *render) string { return "if !" + at(m) + " { " + r.inner() + " }" })
 }
 

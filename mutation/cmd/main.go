@@ -30,6 +30,8 @@ func run(ctx context.Context) error {
 	flag.IntVar(&cfg.Workers, "workers", 0, "processes at once; 0 is the number of processors")
 	ledger := flag.String("ledger", "mutation/equivalents.toml", "the file of equivalent mutants")
 	out := flag.String("json", "", "a file for the record")
+	agree := flag.Int("agree", 0, "judge so many mutants of each package again, each in a build of its own")
+	seed := flag.Uint64("seed", 1, "which ones")
 	quiet := flag.Bool("q", false, "no progress")
 	flag.Usage = func() {
 		fmt.Fprintf(flag.CommandLine.Output(), "usage: go run ./mutation/cmd [flags] ./pkg/…\n")
@@ -55,6 +57,18 @@ func run(ctx context.Context) error {
 		}
 		all = append(all, c)
 		show(c)
+		if *agree > 0 {
+			n, differ, err := mutation.Agree(ctx, withPackage(cfg, dir), c, *agree, *seed)
+			if err != nil {
+				return err
+			}
+			for _, d := range differ {
+				fmt.Printf("%v\n%s\n", d, d.Output)
+			}
+			if fmt.Printf("%d mutants were judged again in builds of their own, %d differ\n", n, len(differ)); len(differ) > 0 {
+				return fmt.Errorf("the switch and plain builds disagree")
+			}
+		}
 	}
 	if *out != "" {
 		text, err := json.MarshalIndent(all, "", " ")
