@@ -46,8 +46,10 @@ const (
 	lateLatencies = 8
 	lateAtLeast   = 2
 	lateTime      = int64(500 * time.Millisecond)
-	// partialSurely is how many standard deviations peers may do worse than they seem.
+	// partialSurely is how many standard deviations peers may do worse than they seem,
+	// and partialPrior is how many remembered calls of theirs count beside those since.
 	partialSurely = 1
+	partialPrior  = 8
 	// accusedRun is how many more failures end an accusation that nobody looks into.
 	accusedRun = 20
 	// guiltyOdds and innocentOdds end an accusation.
@@ -142,6 +144,7 @@ type PassiveEndpoint struct {
 	backoff   time.Duration
 	due       int64 // of the next trial, if queued
 	preferred int64 // from when on a trial takes any call
+	early     bool  // it is due sooner than its backoff said
 	queued    int   // place in a queue of trials, -1 if in none
 	freeTrial bool  // the queue is that of free trials
 	link      ejectedLink
@@ -301,8 +304,8 @@ func (e *PassiveEndpoint) measure(took int64) {
 func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, now time.Time, at int64) (changed bool) {
 	outcome := r.Outcome
 	if outcome == poise.Success {
-		e.count(c, now)
 		e.health.succeeded(at)
+		e.count(c, now)
 	} else {
 		if outcome == poise.Failure || outcome == poise.Overloaded {
 			e.spoke.Add(1)
@@ -376,10 +379,14 @@ func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64)
 // retry puts the next trial off after one that failed. Requires mu.
 func (e *PassiveEndpoint) retry(outcome poise.Outcome, at int64) {
 	p := e.health
+	was := e.cause
 	if e.cause != EjectedPartial {
 		e.cause = causeOf(outcome)
 	}
-	if p.serves(at) {
+	switch {
+	case (was == EjectedUnreachable) != (e.cause == EjectedUnreachable):
+		e.rounds = 0 // something else has gone wrong
+	case p.serves(at) && !e.early:
 		e.rounds++
 	}
 	if e.trial == 0 {
@@ -427,7 +434,7 @@ func (e *PassiveEndpoint) put(at int64) {
 		e.backoff *= 2
 	}
 	due := at + p.jittered(e.backoff)
-	e.preferred = due + repeatableFirst
+	e.preferred, e.early = due+repeatableFirst, false
 	p.enqueue(e, due)
 }
 
@@ -700,14 +707,18 @@ func (e *PassiveEndpoint) add(failed bool, at int64) {
 	}
 }
 
-// surePeerRate is the worst that the share of failures of its peers may be. Requires mu.
+// surePeerRate is the worst that the share of failures of its peers may be: of what is
+// remembered of them, or of what they did since, with some of that as a beginning.
+// Requires mu.
 func (e *PassiveEndpoint) surePeerRate() float64 {
 	p := e.health
-	rate := max(p.cfg.PeerRate, p.since(e.sumMark, e).surely(partialSurely))
+	rate, since := p.cfg.PeerRate, p.since(e.sumMark, e)
 	if known := p.peerRecord(e); known.served > 0 {
 		rate = max(rate, known.surely(partialSurely))
+		since.failed += partialPrior * rate
+		since.served += partialPrior * (1 - rate)
 	}
-	return min(rate, 0.999)
+	return min(max(rate, since.surely(partialSurely)), 0.999)
 }
 
 // verdict is the cause for which so many failures in a row eject it, if there is one.
@@ -775,8 +786,8 @@ func (e *PassiveEndpoint) silence() int64 {
 // Requires mu.
 func (e *PassiveEndpoint) partial(at int64) bool {
 	p := e.health
-	if at < p.carryUntil || e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
-		return false
+	if at < p.carryUntil || e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 || e.answered.Load() == e.sumMark.ownServed {
+		return false // or it serves nothing, which is for the run to say
 	}
 	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && !e.peersAreBusy()
 }
@@ -923,6 +934,7 @@ func (e *PassiveEndpoint) Probe(passed bool, now time.Time) (changed bool) {
 		e.comeBack(at)
 		return true
 	case e.queued >= 0 && e.due > at:
+		e.early = true
 		p.enqueue(e, at)
 		p.schedule()
 	}

@@ -95,8 +95,9 @@ const (
 //
 // # Cost
 //
-// A call that succeeds is O(1). A failure costs O(log n), and Advance O(n), where n is
-// the size of the fleet. Nothing but Add allocates.
+// A call that succeeds is O(1). A failure is O(log n), where n is the size of the fleet;
+// one that ejects is O(n), at most once in a millisecond. What lets all ejected
+// endpoints be tried again is O(n), and so is Advance. Nothing but Add allocates.
 //
 // # Concurrency
 //
@@ -106,12 +107,12 @@ type PassiveHealth struct {
 	cfg PassiveHealthConfig
 
 	// served is how many calls succeeded; batch is the mask of the batches that are
-	// counted in it, and base the first instant that was heard of, shift what is added
-	// to the time since then.
+	// counted in it, and base an instant that was heard of once, shift what is added to
+	// the time since then.
 	served syncx.Uint64
 	batch  syncx.Uint64
 	shift  syncx.Int64
-	base   time.Time
+	base   syncx.Pointer[time.Time]
 	// dueFree is the instant of the next trial of an endpoint that nothing could be sent
 	// to, due that of any other, and dueServed how many calls must have succeeded for it.
 	dueFree   syncx.Int64
@@ -138,8 +139,8 @@ type PassiveHealth struct {
 	remembered int64
 	busy       busyRecord
 	latency    int64 // mean of all, as of the last look
-	// lost is how many calls in a row were lost, lostServed the successes before them, servedAt when a success was last
-	// noticed and servedSeen how many there were then.
+	// lost is how many calls in a row were lost, lostServed the successes before them,
+	// servedAt when a success was last noticed and servedSeen how many there were then.
 	lost       int
 	lostServed uint64
 	servedAt   int64
@@ -174,16 +175,26 @@ func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) {
 
 // instant returns how long after the base now is.
 func (p *PassiveHealth) instant(now time.Time) int64 {
-	return max(-farthest, min(int64(now.Sub(p.base)), farthest)) + p.shift.Load()
+	return max(-farthest, min(int64(now.Sub(*p.base.Load())), farthest)) + p.shift.Load()
 }
 
 // enter locks and returns the instant, which is never more than a moment before one
 // that was returned before.
 func (p *PassiveHealth) enter(now time.Time) int64 {
 	p.mu.Lock()
+	base := p.base.Load()
+	if base == nil {
+		p.count(now)
+		return 0
+	}
+	if since := int64(now.Sub(*base)); since > farthest || since < -farthest {
+		// From here on the base is too far away to count from.
+		p.count(now)
+		p.shift.Store(p.latest)
+	}
 	at := p.instant(now)
 	switch {
-	case at > farthest || at < -farthest:
+	case at > farthest:
 		p.rebase(at)
 		return 0
 	case at > p.latest:
@@ -195,6 +206,9 @@ func (p *PassiveHealth) enter(now time.Time) int64 {
 	}
 	return at
 }
+
+// count has instants count from now. Requires mu.
+func (p *PassiveHealth) count(now time.Time) { p.base.Store(&now) }
 
 // rebase begins a new time at 0, after steps that add up to decades. What waits is
 // due. Requires mu.
@@ -213,11 +227,6 @@ func (p *PassiveHealth) rebase(at int64) {
 // Add brings an endpoint into the fleet. value is opaque, and comes back from Trial and
 // LeastRecentlyTried.
 func (p *PassiveHealth) Add(value any, now time.Time) *PassiveEndpoint {
-	p.mu.Lock()
-	if p.added == 0 {
-		p.base = now
-	}
-	p.mu.Unlock()
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	p.added++
@@ -380,8 +389,8 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 }
 
 // OverloadedShare is the part of recent calls that were refused for want of capacity; or,
-// while callers of more than a third of the endpoints wait in vain, a multiple of the part that ended in
-// silence, if that is more: retries after Overloaded and Silent stop while it is over a
+// while callers of more than a third of the endpoints wait in vain, a multiple of the part
+// that ended in silence, if that is more: retries after Overloaded and Silent stop while it is over a
 // quarter. Calls to ejected endpoints do not count.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
@@ -592,10 +601,11 @@ func (p *PassiveHealth) press(at int64) {
 	}
 }
 
-// succeeded notes a success that was told under the lock, of an endpoint that was
-// ejected for the cause if it was. Requires mu.
+// succeeded notes a success that is told under the lock, before it is counted. Requires
+// mu.
 func (p *PassiveHealth) succeeded(at int64) {
-	silent := p.lost >= lostCalls && p.served.Load() == p.servedSeen && at-p.servedAt >= silentFleet
+	served := p.served.Load()
+	silent := p.lost >= lostCalls && served == p.lostServed && served == p.servedSeen && at-p.servedAt >= silentFleet
 	p.lost = 0
 	p.servedAt = max(p.servedAt, at)
 	if silent {
@@ -617,7 +627,9 @@ func (p *PassiveHealth) wake(at, within int64, who func(*PassiveEndpoint) bool) 
 	for _, q := range []*trialQueue{&p.free, &p.queue} {
 		for _, e := range *q {
 			if who(e) {
-				e.due = min(e.due, at+int64(p.chance.Below(uint64(within))))
+				if due := at + int64(p.chance.Below(uint64(within))); due < e.due {
+					e.due, e.early = due, true
+				}
 				e.preferred = e.due
 			}
 		}
