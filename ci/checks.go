@@ -77,18 +77,6 @@ func (w *workspace) judgeOnce(ctx context.Context, argv ...string) (r result) {
 	return r
 }
 
-// tests returns a layer that runs the tests under the given folders. Without any
-// package there it does not run: an empty folder is no evidence.
-func tests(folders ...string) func(context.Context, *workspace) result {
-	return func(ctx context.Context, w *workspace) result {
-		module, pkgs, err := w.packages(ctx, folders...)
-		if r, stop := cannot(pkgs, err, "there is no package in "+strings.Join(folders, " or ")); stop {
-			return r
-		}
-		return w.goTest(ctx, newStream(module), nil, paths(pkgs)...)
-	}
-}
-
 // unit runs whatever no other layer owns.
 func unit(ctx context.Context, w *workspace) result {
 	module, pkgs, err := w.packages(ctx)

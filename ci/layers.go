@@ -42,7 +42,7 @@ var layers = []layer{
 		notShown: "Inputs and orders of events that no test names.",
 	},
 	{
-		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: tests("drift"),
+		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: drift,
 		shows:    "Claims, links, counts, layering, the exported API and the words of the documentation agree with the code.",
 		notShown: "Whether a claim is worth making, or its test a good one.",
 	},

@@ -20,6 +20,7 @@ type simResult struct {
 	Runs      int                 `json:"runs"`
 	Calls     int                 `json:"calls"`
 	Held      int                 `json:"held"`
+	Open      int                 `json:"open"`
 	Failures  []record.Failure    `json:"failures"`
 	Chapters  []record.Simulation `json:"chapters"`
 }
@@ -74,7 +75,7 @@ func (w *workspace) simulated(ctx context.Context, program string, files []strin
 	var said strings.Builder
 	exit, err := w.exec(ctx, command{dir: w.root, out: &said, err: &said, argv: append([]string{
 		program, "-seed", fmt.Sprint(w.settings.seed * simSeedsApart), "-seeds", fmt.Sprint(w.settings.simSeeds),
-		"-random", fmt.Sprint(w.settings.simRandom), "-out", folder,
+		"-random", fmt.Sprint(w.settings.simRandom), "-out", folder, "-open", "sim/open.txt",
 	}, files...)})
 	b, readErr := os.ReadFile(filepath.Join(folder, "result.json"))
 	var found simResult
@@ -92,6 +93,7 @@ func (w *workspace) simulated(ctx context.Context, program string, files []strin
 		r.fail(fmt.Sprintf("the simulator ended with exit code %d although its result names no failure", exit), said.String())
 	}
 	r.counts["scenarios"], r.counts["random scenarios"] = found.Scenarios, found.Random
+	r.counts["bounds not reached yet"] = found.Open
 	r.counts["runs"], r.counts["calls"] = found.Runs, found.Calls
 	r.simulations = found.Chapters
 	return r

@@ -48,6 +48,7 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		r.Models = append(r.Models, found.models...)
 		r.Specs = append(r.Specs, found.specs...)
 		r.Simulations = append(r.Simulations, found.simulations...)
+		r.Evidence = append(r.Evidence, found.evidence...)
 		r.Toolchain.TLC = cmp.Or(r.Toolchain.TLC, found.tlc)
 		r.Timing.Benchmarks = append(r.Timing.Benchmarks, found.shown.Benchmarks...)
 		r.Timing.Budgets = append(r.Timing.Budgets, found.shown.Budgets...)

@@ -79,8 +79,9 @@ type result struct {
 	specs    []record.Spec      // so have these
 	// simulations have one, too.
 	simulations []record.Simulation
-	tlc         string        // the version of TLC, if it ran
-	shown       record.Timing // what varies and has a table of its own in the report
+	evidence    []record.Evidence // this as well
+	tlc         string            // the version of TLC, if it ran
+	shown       record.Timing     // what varies and has a table of its own in the report
 }
 
 func (r *result) fail(name, text string) {

@@ -139,7 +139,7 @@ type apiLister struct {
 
 func (a *apiLister) add(pos token.Pos, format string, args ...any) {
 	text := a.file.Folder + ", " + fmt.Sprintf(format, args...)
-	a.entries = append(a.entries, sentence{text, a.file.Path, a.file.line(pos)})
+	a.entries = append(a.entries, sentence{text: text, file: a.file.Path, line: a.file.line(pos)})
 }
 
 func (a *apiLister) decl(decl ast.Decl) {

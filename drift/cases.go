@@ -75,10 +75,10 @@ func citedCases(repo *Repo) map[string][]sentence {
 			}
 			ids := caseID.FindAllString(text, -1)
 			if begins && len(ids) == 0 {
-				cited[""] = append(cited[""], sentence{text, file, line.line})
+				cited[""] = append(cited[""], sentence{text: text, file: file, line: line.line})
 			}
 			for _, id := range ids {
-				cited[id] = append(cited[id], sentence{id, file, line.line})
+				cited[id] = append(cited[id], sentence{text: id, file: file, line: line.line})
 			}
 		}
 	}

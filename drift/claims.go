@@ -24,6 +24,7 @@ type sentence struct {
 	text string
 	file string
 	line int
+	of   string // the declaration that promises it, or the check that quotes it
 }
 
 func (s sentence) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
@@ -126,7 +127,7 @@ func (f *GoFile) contract(decl declaration, report *Report) []sentence {
 		case text == "":
 			open = false
 		case bulletMark.MatchString(line.text):
-			bullets = append(bullets, sentence{bulletMark.ReplaceAllString(line.text, ""), f.Path, line.line})
+			bullets = append(bullets, sentence{bulletMark.ReplaceAllString(line.text, ""), f.Path, line.line, decl.name})
 			open = true
 		case open && strings.HasPrefix(line.text, " "):
 			bullets[len(bullets)-1].text += " " + text
@@ -172,11 +173,15 @@ func quotesOf(repo *Repo, report *Report) []sentence {
 			if len(claims) == 0 {
 				continue
 			}
-			if !checks[group] {
+			check, begins := checks[group]
+			if !begins {
 				report.fail(file.Path, claims[0].line,
 					"put it directly above a Test, a Fuzz or a law of policytest, or at the top of its body",
 					"a Claim stands where no check begins")
 				continue
+			}
+			for i := range claims {
+				claims[i].of = check
 			}
 			quotes = append(quotes, claims...)
 		}
@@ -187,17 +192,17 @@ func quotesOf(repo *Repo, report *Report) []sentence {
 	return quotes
 }
 
-// checks returns the comment groups of the file in which a claim counts: above a
-// check that runs, or at the top of its body.
-func (f *GoFile) checks(repo *Repo, report *Report) map[*ast.CommentGroup]bool {
-	groups := map[*ast.CommentGroup]bool{}
+// checks returns the comment groups of the file in which a claim counts, with the
+// name of their check: above one that runs, or at the top of its body.
+func (f *GoFile) checks(repo *Repo, report *Report) map[*ast.CommentGroup]string {
+	groups := map[*ast.CommentGroup]string{}
 	for _, decl := range f.functions() {
 		if decl.Body == nil || !f.isCheck(decl) {
 			continue
 		}
 		var claims []sentence
 		for _, group := range f.opening(decl) {
-			groups[group] = true
+			groups[group] = decl.Name.Name
 			claims = append(claims, claimsIn(f.Path, f.lines(group))...)
 		}
 		if len(claims) == 0 {
@@ -306,7 +311,7 @@ func claimsIn(file string, lines []docLine) []sentence {
 	for _, line := range lines {
 		text := strings.TrimSpace(line.text)
 		if rest, ok := strings.CutPrefix(text, "Claim:"); ok {
-			claims = append(claims, sentence{rest, file, line.line})
+			claims = append(claims, sentence{text: rest, file: file, line: line.line})
 			open = true
 		} else if text == "" {
 			open = false
@@ -344,7 +349,7 @@ func exceptionsOf(repo *Repo, report *Report) []sentence {
 		switch {
 		case text == "" || strings.HasPrefix(text, "#"):
 		case line.text[0] != ' ' && line.text[0] != '\t':
-			exceptions = append(exceptions, sentence{oneLine(text), exceptionsFile, line.line})
+			exceptions = append(exceptions, sentence{text: oneLine(text), file: exceptionsFile, line: line.line})
 			reasons = append(reasons, 0)
 		case len(exceptions) == 0:
 			report.fail(exceptionsFile, line.line, "write the sentence at the margin above it", "a reason stands without its sentence")

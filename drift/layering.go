@@ -32,6 +32,7 @@ type edgeKind struct{ anyFile, test bool }
 type refusal struct {
 	from, to, except []string
 	code             bool // tests are free
+	deep             bool // so is nothing that they import, directly or not
 	why              string
 	line             int
 }
@@ -67,7 +68,43 @@ func Layering(repo *Repo) Report {
 			l.check(repo, file, home, imported, line, &report)
 		}
 	}
+	for _, no := range l.refused {
+		if no.deep {
+			l.checkDeep(repo, no, &report)
+		}
+	}
 	return report
+}
+
+// checkDeep follows the imports of a refusal's folders through the tree, tests left
+// out, and reports who imports what they must do without.
+func (l *lattice) checkDeep(repo *Repo, no refusal, report *Report) {
+	for _, to := range no.to {
+		by := map[string]string{to: ""} // the folder that imports it
+		for queue := []string{to}; len(queue) > 0; queue = queue[1:] {
+			folder := queue[0]
+			for _, file := range repo.Go {
+				if file.Folder != folder || file.Test {
+					continue
+				}
+				for _, spec := range file.Syntax.Imports {
+					imported := strings.Trim(spec.Path.Value, `"`)
+					if slices.Contains(no.from, l.nameOf(repo, imported)) && folder != to {
+						chain := folder
+						for f := by[folder]; f != ""; f = by[f] {
+							chain = f + " imports " + chain
+						}
+						report.fail(file.Path, file.line(spec.Pos()), "do without it, because "+no.why, "%s, which imports %s", chain, imported)
+					}
+					next, ours := strings.CutPrefix(imported, repo.Module+"/")
+					if _, seen := by[next]; ours && !seen {
+						by[next] = folder
+						queue = append(queue, next)
+					}
+				}
+			}
+		}
+	}
 }
 
 func checkTopFolders(repo *Repo, report *Report) {
@@ -165,7 +202,7 @@ func (l *lattice) contradictions(report *Report) {
 }
 
 var (
-	latticeRule = regexp.MustCompile(`^(.+?)\s+(<|<test|!<|!<code)\s+(.+?)(?:\s+except\s+(.+))?$`)
+	latticeRule = regexp.MustCompile(`^(.+?)\s+(<|<test|!<|!<code|!<deep)\s+(.+?)(?:\s+except\s+(.+))?$`)
 	latticeName = regexp.MustCompile(`^(\S+)\s+=\s+(\S+)$`)
 	latticeUse  = regexp.MustCompile(`^(clock|goroutine)\s+in\s+(.+)$`)
 )
@@ -241,7 +278,9 @@ func (l *lattice) readRule(rule, why string, number int, report *Report) {
 		if why == "" {
 			report.fail(latticeFile, number, "write it after a #", "the refusal has no reason")
 		}
-		l.refused = append(l.refused, refusal{from, to, l.expand(parts[4]), parts[2] == "!<code", why, number})
+		l.refused = append(l.refused, refusal{
+			from: from, to: to, except: l.expand(parts[4]), code: parts[2] != "!<", deep: parts[2] == "!<deep", why: why, line: number,
+		})
 		return
 	}
 	for _, a := range from {

@@ -92,6 +92,31 @@ package health
 
 import "example.com/m/pkg/extra"
 `, []string{"pkg/health/health.go:3 pkg/health imports example.com/m/pkg/extra and the lattice does not let it"}},
+		{"a protocol in the loop, and in what the loop imports", `
+-- pkg/dispatch/more.go --
+package dispatch
+
+import "net/http"
+-- pkg/transform/more.go --
+package transform
+
+import "example.com/m/pkg/discovery/target"
+-- pkg/discovery/target/more.go --
+package target
+
+import "net/http"
+-- pkg/discovery/target/more_test.go --
+package target_test
+
+import "net/http"
+-- pkg/dispatch/again.go --
+package dispatch
+
+import "example.com/m/pkg/transform"
+`, []string{
+			"pkg/dispatch/more.go:3 pkg/dispatch imports net/http", "pkg/transform/more.go:3 pkg/transform imports example.com/m/pkg/discovery/target",
+			"pkg/discovery/target/more.go:3 pkg/dispatch imports pkg/transform imports pkg/discovery/target, which imports net/http",
+		}},
 		{"an unknown third party, in a test", `
 -- pkg/more_test.go --
 package poise_test

@@ -13,8 +13,17 @@ var clockCalls = map[string][]string{
 	"context": {"WithDeadline", "WithDeadlineCause", "WithTimeout", "WithTimeoutCause"},
 }
 
+// privateLooks are the ways to a private field or to the name of a function on a
+// stack. Evidence speaks public names, or a change of a name would break a proof.
+var privateLooks = []string{"FieldByName", "FieldByNameFunc", "FieldByIndex", "UnsafeAddr", "UnsafePointer", "NewAt", "Callers", "CallersFrames", "FuncForPC"}
+
+var (
+	evidenceFolders = []string{"spec", "models", "linearizability", "fuzz", "sim"}
+	tracesOnly      = "models/explore/replay.go" // prints where a step was made, and decides nothing by it
+)
+
 // Usage checks the rules that imports alone cannot tell: where the library keeps
-// a clock or starts a goroutine, that no test waits by sleeping, and that types
+// a clock or starts a goroutine, that no test waits by sleeping, that evidence speaks public names, and that types
 // meant for exhaustive interleaving do nothing an explorer cannot schedule.
 func Usage(repo *Repo) Report {
 	report := Report{Checker: "usage", Things: "explorable files"}
@@ -30,6 +39,7 @@ func Usage(repo *Repo) Report {
 		if under(file.Folder, "pkg") && !file.Test {
 			file.checkClockAndGoroutines(allowed, used, &report)
 		}
+		file.checkPublicNames(&report)
 		file.checkExplorable(&report)
 	}
 	for what, files := range allowed {
@@ -61,6 +71,20 @@ func (f *GoFile) checkClockAndGoroutines(allowed map[string]map[string]int, used
 		if startsGoroutine(node) {
 			note("goroutine", node.Pos(), "let the caller or a runner start it, or name the file in "+latticeFile+" with its reason",
 				"the library starts a goroutine")
+		}
+		return true
+	})
+}
+
+// checkPublicNames reports evidence that looks at private names.
+func (f *GoFile) checkPublicNames(report *Report) {
+	if !slices.ContainsFunc(evidenceFolders, func(folder string) bool { return under(f.Path, folder) }) || f.Path == tracesOnly {
+		return
+	}
+	ast.Inspect(f.Syntax, func(node ast.Node) bool {
+		if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains(privateLooks, selector.Sel.Name) {
+			report.fail(f.Path, f.line(selector.Sel.Pos()), "use exported operations and the inspection value of the type, or add one",
+				"evidence looks at private names by %s", selector.Sel.Name)
 		}
 		return true
 	})

@@ -118,6 +118,17 @@ func run() { println(time.Tick(1)) }
 			"drift/lattice.txt:1 pkg/dispatch/dispatch.go needs no clock", "drift/lattice.txt:2 pkg/dispatch/dispatch.go needs no goroutine",
 			"drift/lattice.txt:2 pkg/health/runner.go needs no goroutine",
 		}},
+		{"evidence that looks at private names", `
+-- spec/replay/a_test.go --
+package replay_test
+
+import (
+	"reflect"
+	"runtime"
+)
+
+func look(v any) { reflect.ValueOf(v).Elem().FieldByName("used"); runtime.Callers(1, nil) }
+`, []string{"spec/replay/a_test.go:8 private names by FieldByName", "spec/replay/a_test.go:8 private names by Callers"}},
 		{"a sleeping test, anywhere", `
 -- fuzz/a_test.go --
 package fuzz

@@ -245,7 +245,7 @@ func (r *ejections) sweep() {
 			serve++
 		}
 	}
-	if out != s.Ejected || 100*out > r.percent*len(r.members) || could > 0 && serve < r.healthy {
+	if out != s.Ejected || out > max(1, r.percent*len(r.members)/100) || could > 0 && serve < r.healthy {
 		r.Fatalf("%d of %d are ejected, of whom %d could serve, and %d serve", out, len(r.members), could, serve)
 	}
 }

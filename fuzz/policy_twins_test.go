@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/big"
 	"math/bits"
 	"slices"
@@ -57,23 +58,23 @@ func must[P any](t *testing.T) func(p P, err error) P {
 
 func contenders(t *testing.T) []contender {
 	weighted := func() poise.Policy {
-		return must[*policy.WeightedRandom](t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: policySeed}))
+		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: policySeed})
 	}
 	least := func() poise.Policy {
-		return must[*policy.WeightedLeastRequest](t)(policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: policySeed}))
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: policySeed})
 	}
 	return append(keyedContenders(t), []contender{
 		{name: "RoundRobin", policy: new(policy.RoundRobin), twin: roundRobinTwin()},
 		{name: "SmoothWeightedRoundRobin", policy: new(policy.SmoothWeightedRoundRobin), twin: smoothTwin()},
 		{
 			name:   "Random",
-			policy: must[*policy.Random](t)(policy.NewRandom(policy.RandomConfig{Seed: policySeed})),
+			policy: policy.NewRandom(policy.RandomConfig{Seed: policySeed}),
 			twin:   randomTwin(),
 		},
 		{name: "LeastLoaded", policy: new(policy.LeastLoaded), twin: leastLoadedTwin()},
 		{
 			name:   "PowerOfTwoChoices",
-			policy: must[*policy.PowerOfTwoChoices](t)(policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: policySeed})),
+			policy: policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: policySeed}),
 			twin:   powerOfTwoChoicesTwin(),
 		},
 		{name: "WeightedRandom", policy: weighted(), shadow: weighted(), law: anybody},
@@ -100,7 +101,7 @@ func keyedContenders(t *testing.T) []contender {
 		{name: "Rendezvous", policy: new(policy.Rendezvous), twin: rendezvousTwin, owner: rendezvousTwin},
 		{
 			name:   "Rendezvous, or RoundRobin without a key",
-			policy: must[*policy.Rendezvous](t)(policy.NewRendezvous(policy.RendezvousConfig{NoKey: new(policy.RoundRobin)})),
+			policy: policy.NewRendezvous(policy.RendezvousConfig{NoKey: new(policy.RoundRobin)}),
 			twin: func(w *policyWorld, open []int, key []byte) (int, error) {
 				if key == nil {
 					return turns(w, open, key)
@@ -358,32 +359,42 @@ type life struct {
 }
 
 // credits are those of the textbook: of each life that was eligible at the last
-// pick.
-type credits map[life]int64
+// pick, with the weights that it had.
+type credits struct{ of, weights map[life]int64 }
 
 // turn lets the candidates at the indices earn and pay, and forgets everybody who
-// is not among the present.
-func (c credits) turn(w *policyWorld, present, among []int) int {
+// is not among the present. Where those are others than at the last turn, or their
+// weights are, credits are cut to 5/8 of the sum of the weights.
+func (c *credits) turn(w *policyWorld, present, among []int) int {
 	lifeOf := func(i int) life { return life{w.samples[i].ID, w.samples[i].Incarnation} }
-	for l := range c {
-		if !slices.ContainsFunc(present, func(i int) bool { return lifeOf(i) == l }) {
-			delete(c, l)
+	weights, sum := map[life]int64{}, int64(0)
+	for _, i := range present {
+		weights[lifeOf(i)] = int64(w.weight(i))
+	}
+	for _, weight := range weights {
+		sum += weight
+	}
+	if !maps.Equal(weights, c.weights) {
+		inherited := map[life]int64{}
+		for l := range weights {
+			inherited[l] = max(-5*sum/8, min(5*sum/8, c.of[l]))
 		}
+		c.of, c.weights = inherited, weights
 	}
 	total, best := int64(0), -1
 	for _, i := range among {
-		c[lifeOf(i)] += int64(w.weight(i))
+		c.of[lifeOf(i)] += int64(w.weight(i))
 		total += int64(w.weight(i))
-		if best < 0 || c[lifeOf(i)] > c[lifeOf(best)] {
+		if best < 0 || c.of[lifeOf(i)] > c.of[lifeOf(best)] {
 			best = i
 		}
 	}
-	c[lifeOf(best)] -= total
+	c.of[lifeOf(best)] -= total
 	return best
 }
 
 func smoothTwin() policyTwin {
-	turns, retries := credits{}, credits{}
+	var turns, retries credits
 	return func(w *policyWorld, open []int, _ []byte) (int, error) {
 		eligible := w.eligible()
 		if len(open) < len(eligible) {
@@ -554,7 +565,7 @@ func wrongContenders(t *testing.T) []func() contender {
 				}}
 		},
 		func() contender {
-			turns := credits{}
+			var turns credits
 			return contender{name: "a SmoothWeightedRoundRobin that forgets nobody", policy: new(policy.SmoothWeightedRoundRobin),
 				twin: func(w *policyWorld, open []int, _ []byte) (int, error) {
 					everybody := w.goingRound(open, 0)
@@ -596,11 +607,11 @@ func wrongContenders(t *testing.T) []func() contender {
 		},
 		func() contender {
 			return contender{name: "a WeightedRandom that does not replay", policy: new(policy.WeightedRandom),
-				shadow: must[*policy.WeightedRandom](t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 1})), law: anybody}
+				shadow: policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 1}), law: anybody}
 		},
 		func() contender {
 			return contender{name: "a WeightedLeastRequest that is blind to load", law: neverTheWorst,
-				policy: must[*policy.WeightedRandom](t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 2}))}
+				policy: policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 2})}
 		},
 		func() contender {
 			return contender{name: "a Priority that ignores priorities", policy: new(policy.RoundRobin), law: firstThatCarriesAll, scoped: true}

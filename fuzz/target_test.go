@@ -17,7 +17,7 @@ import (
 // Cases: B105.
 func FuzzTarget(f *testing.F) {
 	for _, text := range []string{
-		"static:a:80,b:80", "file:a/b.txt", "file:///a", "dns:orders:80", "dns:///orders:80", "dns://orders:80",
+		"static:a:80,b:80", "file:a/b.txt", "file:///a", "file:////a", "dns:orders:80", "dns:///orders:80", "dns://orders:80",
 		"dns+srv:_http._tcp.orders", "static:[::1%eth0]:80,[::ffff:1.2.3.4]:1", "static:\ufeffa:80", "dns:\"a\":80", "",
 	} {
 		f.Add(text)

@@ -60,13 +60,13 @@ var drawing = []struct {
 	fresh func(testing.TB) poise.Policy
 }{
 	{"Random", func(t testing.TB) poise.Policy {
-		return made(t)(policy.NewRandom(policy.RandomConfig{Seed: streamSeed}))
+		return policy.NewRandom(policy.RandomConfig{Seed: streamSeed})
 	}},
 	{"WeightedRandom", func(t testing.TB) poise.Policy {
-		return made(t)(policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: streamSeed}))
+		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: streamSeed})
 	}},
 	{"PowerOfTwoChoices", func(t testing.TB) poise.Policy {
-		return made(t)(policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: streamSeed}))
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: streamSeed})
 	}},
 }
 

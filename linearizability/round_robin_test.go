@@ -2,6 +2,7 @@ package linearizability
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -27,7 +28,8 @@ func someEligible() (candidates []poise.Candidate) {
 	return candidates
 }
 
-// prepared returns what picks on a new View of the candidates.
+// prepared returns what picks on a new View of the candidates. Every other pick
+// explains itself, which is another path through the policy.
 func prepared(t testing.TB, p poise.Policy, candidates []poise.Candidate) (pick func() any) {
 	view, err := poise.NewView(candidates)
 	if err != nil {
@@ -37,8 +39,13 @@ func prepared(t testing.TB, p poise.Policy, candidates []poise.Candidate) (pick 
 	if err != nil {
 		t.Fatal(err)
 	}
+	var picks atomic.Uint64
 	return func() any {
-		selection, err := picker.Pick(poise.Query{})
+		var q poise.Query
+		if picks.Add(1)%2 == 0 {
+			q.Why = new(poise.Decision)
+		}
+		selection, err := picker.Pick(q)
 		if err != nil {
 			return -1
 		}

@@ -17,10 +17,12 @@ var drawing = []struct {
 	name  string
 	fresh func() (poise.Policy, error)
 }{
-	{"Random", func() (poise.Policy, error) { return policy.NewRandom(policy.RandomConfig{Seed: 7}) }},
-	{"WeightedRandom", func() (poise.Policy, error) { return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 7}) }},
+	{"Random", func() (poise.Policy, error) { return policy.NewRandom(policy.RandomConfig{Seed: 7}), nil }},
+	{"WeightedRandom", func() (poise.Policy, error) {
+		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: 7}), nil
+	}},
 	{"PowerOfTwoChoices", func() (poise.Policy, error) {
-		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7})
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7}), nil
 	}},
 }
 
@@ -47,14 +49,14 @@ func TestSeededPicks_AreOneStream(t *testing.T) {
 				if err != nil {
 					panic(err)
 				}
-				return &twoViews{prepared(view(true, true, true), of), prepared(view(true, true, true), of)}
+				return &twoViews{prepared(view(true, true, true), of), prepared(view(true, true, true), of).explained()}
 			}
 			sequence, alone := make([]int, tasks*picks), fresh()
 			for i := range sequence {
 				sequence[i] = alone.old.choose()
 			}
 			explore.Check(t, explore.Model[*twoViews]{
-				Name:     fmt.Sprintf("%s, seeded: picks on an old and on a new View", p.name),
+				Name:     fmt.Sprintf("%s, seeded: picks on an old and on a new View, these explained", p.name),
 				NotShown: "Draws that are drawn again; loads that change.",
 				New:      fresh,
 				Tasks: numbered(tasks, "caller", func(n int, s *twoViews, h *explore.T) {

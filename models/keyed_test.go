@@ -46,10 +46,10 @@ var hashing = []struct {
 	fresh func(hash func([]byte) uint64) (poise.Policy, error)
 }{
 	{"rendezvous", 2, func(hash func([]byte) uint64) (poise.Policy, error) {
-		return policy.NewRendezvous(policy.RendezvousConfig{Hash: hash})
+		return policy.NewRendezvous(policy.RendezvousConfig{Hash: hash}), nil
 	}},
 	{"weighted rendezvous", 2, func(hash func([]byte) uint64) (poise.Policy, error) {
-		return policy.NewWeightedRendezvous(policy.WeightedRendezvousConfig{Hash: hash})
+		return policy.NewWeightedRendezvous(policy.WeightedRendezvousConfig{Hash: hash}), nil
 	}},
 	{"bounded load rendezvous", 1, func(hash func([]byte) uint64) (poise.Policy, error) {
 		return policy.NewBoundedLoadRendezvous(policy.BoundedLoadRendezvousConfig{Hash: hash})

@@ -41,6 +41,13 @@ type chooser interface{ choose() int }
 type realChooser struct {
 	view   *poise.View
 	picker poise.Picker
+	why    bool // each pick explains itself, which is another path through the policy
+}
+
+// explained is the same picker, whose picks explain themselves.
+func (c realChooser) explained() realChooser {
+	c.why = true
+	return c
 }
 
 func prepared(v *poise.View, p poise.Policy) realChooser {
@@ -48,12 +55,16 @@ func prepared(v *poise.View, p poise.Policy) realChooser {
 	if err != nil {
 		panic(err)
 	}
-	return realChooser{v, picker}
+	return realChooser{view: v, picker: picker}
 }
 
 // choose returns the place of the pick, -1 for an error.
 func (c realChooser) choose() int {
-	selection, err := c.picker.Pick(poise.Query{})
+	var q poise.Query
+	if c.why {
+		q.Why = new(poise.Decision)
+	}
+	selection, err := c.picker.Pick(q)
 	if err != nil {
 		return -1
 	}
@@ -120,11 +131,11 @@ type twoViews struct{ old, fresh chooser }
 // Claim: The cursor outlives the View.
 func TestRoundRobin_PicksOnTwoViewsShareTheCursor(t *testing.T) {
 	explore.Check(t, explore.Model[*twoViews]{
-		Name:     "round robin: picks on an old and on a new View of the same candidates",
+		Name:     "round robin: picks on an old and on a new View of the same candidates, these explained",
 		NotShown: "Views of different length, where the turns of both are not one rotation.",
 		New: func() *twoViews {
 			p := new(policy.RoundRobin)
-			return &twoViews{prepared(view(true, true, true), p), prepared(view(true, true, true), p)}
+			return &twoViews{prepared(view(true, true, true), p), prepared(view(true, true, true), p).explained()}
 		},
 		Tasks: numbered(2, "caller", func(n int, s *twoViews, h *explore.T) {
 			for range 2 {
@@ -191,10 +202,10 @@ var loadAware = []struct {
 }{
 	{"least loaded", func() (poise.Policy, error) { return new(policy.LeastLoaded), nil }},
 	{"power of two choices", func() (poise.Policy, error) {
-		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7})
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 7}), nil
 	}},
 	{"weighted least request", func() (poise.Policy, error) {
-		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: 7})
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: 7}), nil
 	}},
 }
 

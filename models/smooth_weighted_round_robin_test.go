@@ -102,7 +102,7 @@ func TestSmoothWeightedRoundRobin_CreditIsCarriedOverWhole(t *testing.T) {
 				NotShown: "A cycle that is recorded again while a pick sleeps in it; a test of the cycle itself has that.",
 				New: func() *twoViews {
 					p := new(policy.SmoothWeightedRoundRobin)
-					s := &twoViews{prepared(lists[0].view(), p), prepared(lists[1].view(), p)}
+					s := &twoViews{prepared(lists[0].view(), p), prepared(lists[1].view(), p).explained()}
 					s.old.choose()
 					return s
 				},

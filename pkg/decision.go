@@ -60,10 +60,14 @@ type Note struct {
 // # Contract
 //
 //   - String names the policy, the candidate that was chosen or why none was, and each candidate that was left out.
+//   - Note finds what AddNote added, as long as there was room for it.
+//   - A Decision with more notes than it has room for keeps the first.
+//   - A Decision can be printed whatever a policy filled in.
 //
 // # Cost
 //
-// String formats; everything else is a field.
+// AddNote and Note are O(1) and allocate nothing. String is O(n) and is not for the
+// request path.
 //
 // # Concurrency
 //

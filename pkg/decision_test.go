@@ -3,6 +3,7 @@ package poise_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -25,7 +26,24 @@ func TestDecision_ReadsTheSameAsValueAndAsPointer(t *testing.T) {
 	}
 }
 
+// Claim: Note finds what AddNote added, as long as there was room for it.
+// Claim: A Decision with more notes than it has room for keeps the first.
+func TestDecision_KeepsTheFirstNotes(t *testing.T) {
+	var d poise.Decision
+	for k, name := range []string{"a", "b", "c"} {
+		d.AddNote(poise.Note{Name: name, Value: uint64(k) + 1})
+	}
+	for k, name := range []string{"a", "b", "c", ""} {
+		value, found := d.Note(name)
+		if found != (k < 2) || found && value != uint64(k)+1 {
+			t.Errorf("note %q is %d, %t", name, value, found)
+		}
+	}
+}
+
 // What a policy of the user's own fills in may be wrong; reading it must not panic.
+//
+// Claim: A Decision can be printed whatever a policy filled in.
 func TestDecision_ReadsWhateverAPolicyFilledIn(t *testing.T) {
 	v := view(t, named(2)...)
 	for _, row := range []struct {
@@ -36,7 +54,7 @@ func TestDecision_ReadsWhateverAPolicyFilledIn(t *testing.T) {
 		{poise.Decision{View: v, Rule: policy.RuleDraw, Chosen: 7}, " chose ?: drawn at random", 2},
 		{poise.Decision{View: v, Rule: policy.RuleDraw, Chosen: -1}, " chose ?: drawn at random", 2},
 		{poise.Decision{View: v, Rule: "a rule of my own", Chosen: 1}, " chose backend-0001: a rule of my own", 2},
-		{poise.Decision{View: v, Rule: "mine", Notes: [2]poise.Note{{Name: "who", Value: 9, Candidate: true}, {Name: "n", Value: 9}}}, " chose backend-0000: mine", 4},
+		{poise.Decision{View: v, Rule: "mine", Notes: [2]poise.Note{{Name: "who", Value: math.MaxUint64, Candidate: true}, {Name: "n", Value: 9}}}, " chose backend-0000: mine", 4},
 		{poise.Decision{View: v, Rule: policy.RuleTurn, ComparedLen: 3, Compared: [2]poise.Compared{{Index: 9}}}, " chose backend-0000: its turn", 4},
 		{poise.Decision{View: v, Rule: policy.RuleTurn, ComparedLen: -1}, " chose backend-0000: its turn", 2},
 		{poise.Decision{View: new(poise.View)}, " chose nothing: <nil>", 2},

@@ -26,11 +26,7 @@ func ExampleDecision() {
 		fmt.Println(err)
 		return
 	}
-	two, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	two := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
 	picker, err := two.Prepare(view)
 	if err != nil {
 		fmt.Println(err)

@@ -12,10 +12,7 @@ import (
 // loadAware are the policies that read loads.
 func loadAware(t *testing.T) map[string]poise.Policy {
 	t.Helper()
-	two, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 3})
 	return map[string]poise.Policy{"LeastLoaded": new(policy.LeastLoaded), "PowerOfTwoChoices": two}
 }
 

@@ -49,7 +49,9 @@ type Record struct {
 	Specs     []Spec    `json:"specs,omitempty"`
 	// Simulations are the scenarios of the simulator, a file of them each.
 	Simulations []Simulation `json:"simulations,omitempty"`
-	Timing      Timing       `json:"timing"`
+	// Evidence says of each type which kinds of evidence quote its promises.
+	Evidence []Evidence `json:"evidence,omitempty"`
+	Timing   Timing     `json:"timing"`
 }
 
 // Toolchain is what compiled and judged the code.
@@ -92,6 +94,14 @@ type Model struct {
 	BruteForce float64 `json:"brute_force"`
 	Estimated  bool    `json:"estimated"`
 	Outcomes   int     `json:"outcomes"`
+}
+
+// Evidence is one type with its Contract sentences, and the files that quote one of
+// them above a check, by kind of evidence.
+type Evidence struct {
+	Type     string              `json:"type"`
+	Promises int                 `json:"promises"`
+	Kinds    map[string][]string `json:"kinds"`
 }
 
 // Spec is one TLA+ specification: the states that TLC searched, and the smaller

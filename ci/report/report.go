@@ -25,8 +25,8 @@ import (
 var pageHTML string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"brute": brute, "class": class, "count": count, "details": details, "duration": duration, "figure": figure,
-	"figures": figures, "join": join, "leftOut": leftOut, "many": many, "name": name, "percent": percent, "pictures": pictures, "short": short, "simulations": simulations, "times": times,
+	"brute": brute, "class": class, "count": count, "details": details, "duration": duration, "evidenceKinds": evidenceKinds, "figure": figure,
+	"figures": figures, "join": join, "leftOut": leftOut, "many": many, "name": name, "number": number, "percent": percent, "pictures": pictures, "short": short, "simulations": simulations, "times": times,
 	"width": width,
 }).Parse(pageHTML))
 
@@ -137,6 +137,14 @@ func figures(m map[string]float64) string {
 	}
 	return strings.Join(parts, " · ")
 }
+
+// evidenceKinds are the columns of the table of evidence.
+func evidenceKinds() []string {
+	return []string{"test", "law", "fuzz", "model", "walk", "histories", "specification", "simulation"}
+}
+
+// number counts from one.
+func number(i int) int { return i + 1 }
 
 // brute writes how many executions brute force takes.
 func brute(m record.Model) string {

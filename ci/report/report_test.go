@@ -196,3 +196,16 @@ func TestRender_BadRecordIsRefused(t *testing.T) {
 		t.Errorf("got %d bytes and %v, want an error", len(page), err)
 	}
 }
+
+func TestRender_LeadsFromEachTypeToItsEvidence(t *testing.T) {
+	page := sample(t, func(r *record.Record) {
+		r.Evidence = []record.Evidence{{Type: "pkg.View", Promises: 12, Kinds: map[string][]string{
+			"test": {"pkg/view_test.go", "pkg/view_with_test.go"}, "specification": {"spec/tla/view/View.tla"},
+		}}}
+	})
+	mustHold(t, page, "Evidence by type", ">pkg.View<", ">12<", `<a href="../../pkg/view_with_test.go" title="pkg/view_with_test.go">2</a>`,
+		`<td data-is="specification"><a href="../../spec/tla/view/View.tla" title="spec/tla/view/View.tla">1</a></td>`, `<td data-is="fuzz">–</td>`)
+	if page := sample(t, untouched); strings.Contains(page, "Evidence by type") {
+		t.Error("a record without evidence shows a table of it")
+	}
+}

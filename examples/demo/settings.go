@@ -34,19 +34,19 @@ const (
 // policies is all that the demo offers. A line more makes one more of them.
 var policies = []policyChoice{
 	{"power-of-two-choices", looksAtLoad, func(seed uint64) (poise.Policy, error) {
-		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed})
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed}), nil
 	}},
 	{"least-loaded", looksAtLoad, func(uint64) (poise.Policy, error) {
 		return new(policy.LeastLoaded), nil
 	}},
 	{"round-robin", looksAtNothing, func(seed uint64) (poise.Policy, error) {
-		return policy.NewRoundRobin(policy.RoundRobinConfig{Seed: seed})
+		return policy.NewRoundRobin(policy.RoundRobinConfig{Seed: seed}), nil
 	}},
 	{"random", looksAtNothing, func(seed uint64) (poise.Policy, error) {
-		return policy.NewRandom(policy.RandomConfig{Seed: seed})
+		return policy.NewRandom(policy.RandomConfig{Seed: seed}), nil
 	}},
 	{"rendezvous", looksAtKey, func(uint64) (poise.Policy, error) {
-		return policy.NewRendezvous(policy.RendezvousConfig{})
+		return policy.NewRendezvous(policy.RendezvousConfig{}), nil
 	}},
 }
 

@@ -44,10 +44,10 @@ type Balancer[E comparable] struct {
 
 	mu syncx.Mutex // serialises lists
 	// Guarded by mu.
-	lives   map[string]*life[E]
-	numbers map[uint64]*life[E] // the same, by incarnation
-	owners  map[E]*life[E]      // of every Endpoint that was not closed
-	last    uint64              // incarnation
+	current map[string]*incarnation[E]
+	numbers map[uint64]*incarnation[E] // the same, by incarnation
+	owners  map[E]*incarnation[E]      // of every Endpoint that was not closed
+	last    uint64                     // incarnation
 
 	taking // of the Source
 
@@ -67,12 +67,12 @@ type Balancer[E comparable] struct {
 	ending syncx.WaitGroup
 }
 
-// life is the incarnation that an identity has.
-type life[E comparable] struct {
-	id          string
-	endpoint    E
-	incarnation uint64
-	probed      *probed // nil: it is not probed
+// incarnation is what an identity stands for while its Endpoint is the same.
+type incarnation[E comparable] struct {
+	id       string
+	endpoint E
+	number   uint64
+	probed   *probed // nil: it is not probed
 }
 
 // taking is how far a Balancer has come with its Source. It belongs to its
@@ -101,7 +101,7 @@ func New[E comparable](cfg Config[E]) (*Balancer[E], error) {
 	if cfg.Classify == nil {
 		cfg.Classify = classify
 	}
-	b := &Balancer[E]{cfg: cfg, lives: map[string]*life[E]{}, owners: map[E]*life[E]{}}
+	b := &Balancer[E]{cfg: cfg, current: map[string]*incarnation[E]{}, owners: map[E]*incarnation[E]{}}
 	if err := b.prepareProbes(); err != nil {
 		return nil, inField("Probes", err)
 	}
@@ -251,7 +251,7 @@ func (b *Balancer[E]) release() {
 }
 
 // end closes an endpoint, and lets it be used anew.
-func (b *Balancer[E]) end(l *life[E]) {
+func (b *Balancer[E]) end(l *incarnation[E]) {
 	if l.probed != nil {
 		l.probed.end()
 	}
@@ -282,7 +282,7 @@ func (b *Balancer[E]) Update(list []Member[E]) error {
 func (b *Balancer[E]) update(list []Member[E]) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	specs, lives, last := make([]Spec, len(list)), make([]*life[E], len(list)), b.last
+	specs, incarnations, last := make([]Spec, len(list)), make([]*incarnation[E], len(list)), b.last
 	taken := make(map[E]string, len(list))
 	for i := range list {
 		m := &list[i]
@@ -299,56 +299,56 @@ func (b *Balancer[E]) update(list []Member[E]) error {
 			return field("Endpoint", of, ErrSharedEndpoint)
 		}
 		taken[m.Endpoint] = m.ID
-		if l := b.lives[m.ID]; l != nil && l.endpoint == m.Endpoint {
-			lives[i] = l
+		if l := b.current[m.ID]; l != nil && l.endpoint == m.Endpoint {
+			incarnations[i] = l
 		} else if of := b.owners[m.Endpoint]; of != nil {
 			return field("Endpoint", of.id, ErrSharedEndpoint)
 		} else {
 			last++
 			var err error
-			if lives[i], err = b.begin(m, last); err != nil {
+			if incarnations[i], err = b.begin(m, last); err != nil {
 				return field("Endpoint", m.ID, err)
 			}
 		}
-		specs[i] = b.spec(m, lives[i])
+		specs[i] = b.spec(m, incarnations[i])
 	}
 	if err := b.loop.Update(specs, time.Now()); err != nil {
 		return err
 	}
 	b.last = last
-	b.accept(lives)
+	b.accept(incarnations)
 	return nil
 }
 
-// begin makes the life of a member that is new.
-func (b *Balancer[E]) begin(m *Member[E], incarnation uint64) (*life[E], error) {
-	l := &life[E]{id: m.ID, endpoint: m.Endpoint, incarnation: incarnation}
+// begin makes the incarnation of a member that is new.
+func (b *Balancer[E]) begin(m *Member[E], number uint64) (*incarnation[E], error) {
+	l := &incarnation[E]{id: m.ID, endpoint: m.Endpoint, number: number}
 	var err error
 	l.probed, err = newProbed(b.cfg.Probes, *m)
 	return l, err
 }
 
 // spec returns a member as the loop has it.
-func (b *Balancer[E]) spec(m *Member[E], l *life[E]) Spec {
-	s := m.spec(l.incarnation)
+func (b *Balancer[E]) spec(m *Member[E], l *incarnation[E]) Spec {
+	s := m.spec(l.number)
 	if l.probed != nil {
 		s.Unhealthy = b.first
 	}
 	return s
 }
 
-// accept makes the lives those that the loop has taken. Requires mu.
-func (b *Balancer[E]) accept(lives []*life[E]) {
+// accept makes the incarnations those that the loop has taken. Requires mu.
+func (b *Balancer[E]) accept(incarnations []*incarnation[E]) {
 	before := b.numbers
-	b.lives, b.numbers = make(map[string]*life[E], len(lives)), make(map[uint64]*life[E], len(lives))
-	for _, l := range lives {
-		b.lives[l.id], b.numbers[l.incarnation] = l, l
-		if before[l.incarnation] == l {
+	b.current, b.numbers = make(map[string]*incarnation[E], len(incarnations)), make(map[uint64]*incarnation[E], len(incarnations))
+	for _, l := range incarnations {
+		b.current[l.id], b.numbers[l.number] = l, l
+		if before[l.number] == l {
 			continue
 		}
 		b.owners[l.endpoint] = l
 		if l.probed != nil {
-			_ = b.prober.Add(l.incarnation, l.probed.ask) // its number is new
+			_ = b.prober.Add(l.number, l.probed.ask) // its number is new
 		}
 	}
 	for number, l := range before {
@@ -373,8 +373,8 @@ func (b *Balancer[E]) take(now time.Time) (next time.Time) {
 	b.mu.Lock()
 	known := b.numbers // never changed once it is there
 	b.mu.Unlock()
-	list := source.Take(func(incarnation uint64) (endpoint E, has bool) {
-		if l := known[incarnation]; l != nil {
+	list := source.Take(func(number uint64) (endpoint E, has bool) {
+		if l := known[number]; l != nil {
 			return l.endpoint, true
 		}
 		return endpoint, false
@@ -396,16 +396,16 @@ func (b *Balancer[E]) take(now time.Time) (next time.Time) {
 
 // follow makes the members those of a list of the Source. Those whose endpoint cannot
 // be had are left out; with an error everything is as before.
-func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*life[E]) (left []*MemberError, err error) {
+func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*incarnation[E]) (left []*MemberError, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var specs []Spec
-	var lives []*life[E]
+	var incarnations []*incarnation[E]
 	taken := map[E]bool{}
 	drains := false
 	for i := range list.Members {
-		m, incarnation := &list.Members[i], list.Incarnations[i]
-		l := known[incarnation]
+		m, number := &list.Members[i], list.Incarnations[i]
+		l := known[number]
 		var err error
 		switch {
 		case l != nil:
@@ -416,29 +416,29 @@ func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*life[E]) (lef
 		case taken[m.Endpoint] || b.owners[m.Endpoint] != nil:
 			err = ErrSharedEndpoint
 		default:
-			if l, err = b.begin(m, incarnation); err != nil {
+			if l, err = b.begin(m, number); err != nil {
 				b.close(m.Endpoint)
 			}
 		}
 		if err != nil {
-			left = append(left, &MemberError{ID: m.ID, Incarnation: incarnation, Err: err})
+			left = append(left, &MemberError{ID: m.ID, Incarnation: number, Err: err})
 			continue
 		}
 		taken[m.Endpoint] = true
 		drains = drains || m.Status == poise.Draining
-		specs, lives = append(specs, b.spec(m, l)), append(lives, l)
+		specs, incarnations = append(specs, b.spec(m, l)), append(incarnations, l)
 	}
 	more, err := b.loop.Follow(specs, time.Now())
 	if err != nil {
-		for _, l := range lives {
-			if known[l.incarnation] == nil {
+		for _, l := range incarnations {
+			if known[l.number] == nil {
 				b.close(l.endpoint)
 			}
 		}
 		return left, err
 	}
 	b.drains = drains
-	b.accept(lives)
+	b.accept(incarnations)
 	return append(left, more...), nil
 }
 
@@ -615,7 +615,7 @@ func (b *Balancer[E]) PublishError() error {
 // probes after it count as ever. To keep a member out use SetStatus.
 func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) error {
 	b.mu.Lock()
-	l := b.lives[id]
+	l := b.current[id]
 	b.mu.Unlock()
 	switch {
 	case l == nil:
@@ -623,11 +623,11 @@ func (b *Balancer[E]) ForceCondition(id string, condition health.Condition) erro
 	case l.probed == nil:
 		return refuse("id", id, ErrNotProbed)
 	}
-	if err := b.prober.Force(l.incarnation, condition); err != nil {
+	if err := b.prober.Force(l.number, condition); err != nil {
 		return err
 	}
-	state, _ := b.prober.State(l.incarnation)
-	return b.loop.Report(l.incarnation, state.Excluded, time.Now())
+	state, _ := b.prober.State(l.number)
+	return b.loop.Report(l.number, state.Excluded, time.Now())
 }
 
 // EndpointState is one member as it stands.
@@ -651,12 +651,12 @@ func (b *Balancer[E]) Endpoints() []EndpointState[E] {
 	defer b.mu.Unlock()
 	for i, m := range in.Members {
 		states[i] = EndpointState[E]{MemberInspection: m, Endpoint: m.Value.(E)}
-		l := b.lives[m.ID]
-		if l == nil || l.incarnation != m.Incarnation || l.probed == nil {
+		l := b.current[m.ID]
+		if l == nil || l.number != m.Incarnation || l.probed == nil {
 			continue
 		}
 		states[i].Probed = true
-		states[i].Probe, _ = b.prober.State(l.incarnation)
+		states[i].Probe, _ = b.prober.State(l.number)
 		if err := l.probed.err.Load(); err != nil {
 			states[i].ProbeErr = *err
 		}

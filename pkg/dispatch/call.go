@@ -37,16 +37,17 @@ type Call struct {
 	phase phase
 
 	choice   observe.Choice
+	answered bool
 	number   int32
 	place    int32
 	member   *member
 	suspect  *member // whom the policy picked; nil unless Diverted
-	value    any
+	value    *any
 	attempts *Attempts
 	passive  health.PassiveCall
 	began    time.Time
-	answered time.Time
-	result   poise.Result // as judged, once it is
+	took     time.Duration // from the admission to the answer, once there was one
+	result   poise.Result  // as judged, once it is
 }
 
 // phase is where a Call stands.
@@ -61,7 +62,12 @@ const (
 )
 
 // Value returns the value of the member; nil before Acquire.
-func (c *Call) Value() any { return c.value }
+func (c *Call) Value() any {
+	if c.value == nil {
+		return nil
+	}
+	return *c.value
+}
 
 // ID returns the identity of the member; empty before Acquire.
 func (c *Call) ID() string {
@@ -94,12 +100,12 @@ func (c *Call) Attempt() int { return int(c.number) }
 
 // set begins an attempt. Requires mu.
 func (c *Call) set(m *member, choice observe.Choice, place, number int, q *Query) {
-	if !c.answered.IsZero() {
-		c.answered, c.result = time.Time{}, poise.Result{}
+	if c.answered {
+		c.answered, c.result = false, poise.Result{}
 	}
 	c.phase, c.suspect = held, nil
 	c.choice, c.number, c.place = choice, int32(number), int32(place)
-	c.member, c.value, c.attempts, c.began = m, *m.value.Load(), q.Attempts, q.Now
+	c.member, c.value, c.attempts, c.began = m, m.value.Load(), q.Attempts, q.Now
 	if m.core.keyed && !q.Key.IsZero() {
 		c.passive.SetKey(uint64(poise.FNVBasis.Key(q.Key)))
 	}
@@ -114,7 +120,7 @@ func (c *Call) Answered(r poise.Result, now time.Time) bool {
 		return false
 	}
 	c.phase = answered
-	c.answered, c.result = now, r
+	c.answered, c.took, c.result = true, now.Sub(c.began), r
 	m := c.member
 	if m.calls != nil {
 		m.calls.Answered(r, c.began, now)
@@ -163,7 +169,7 @@ func (c *Call) Complete(r poise.Result, now time.Time) bool {
 		c.mu.Unlock()
 		return false
 	}
-	c.phase, c.answered = ended, now
+	c.phase, c.answered, c.took = ended, true, now.Sub(c.began)
 	c.mu.Unlock()
 	m := c.member
 	defer c.finish(completed, r, now)
@@ -216,7 +222,10 @@ func (c *Call) finish(was phase, r poise.Result, now time.Time) {
 	}
 	e := observe.Ended{
 		ID: m.id, Incarnation: m.incarnation, Attempt: int(c.number), Choice: c.choice,
-		Result: judged, Began: c.began, Answered: c.answered, At: now,
+		Result: judged, Began: c.began, At: now,
+	}
+	if c.answered {
+		e.Answered = c.began.Add(c.took)
 	}
 	if was == answered {
 		e.Late = r

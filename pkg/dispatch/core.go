@@ -96,7 +96,7 @@ type member struct {
 	// What follows belongs to the changes of the loop.
 
 	spec      Spec
-	said      poise.Status // by SetStatus; Ready is no word
+	operator  poise.Status // by SetStatus; Ready says nothing
 	offline   bool         // SetConnected
 	unhealthy poise.Reason // Report; NotExcluded if it is well
 	ejected   bool         // as of the last look
@@ -112,9 +112,9 @@ func (m *member) status() poise.Status { return m.statusIn(&m.spec) }
 // statusIn is status with another Spec.
 func (m *member) statusIn(spec *Spec) poise.Status {
 	switch {
-	case spec.Status == poise.Draining || m.said == poise.Draining:
+	case spec.Status == poise.Draining || m.operator == poise.Draining:
 		return poise.Draining
-	case spec.Status == poise.Unavailable || m.said == poise.Unavailable:
+	case spec.Status == poise.Unavailable || m.operator == poise.Unavailable:
 		return poise.Unavailable
 	}
 	return spec.Status

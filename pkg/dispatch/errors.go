@@ -47,7 +47,7 @@ var (
 	// ErrNotComparable means an Endpoint whose value cannot be compared, so that it
 	// cannot be told from others. A pointer can.
 	ErrNotComparable = errors.New("dispatch: the endpoint cannot be compared; use a pointer")
-	// ErrSharedEndpoint means that two members, or two lives of one, have one Endpoint,
+	// ErrSharedEndpoint means that two members, or two incarnations of one, have one Endpoint,
 	// which could not be closed with either.
 	ErrSharedEndpoint = errors.New("dispatch: the endpoint belongs to another member, or to one that has not ended")
 	// ErrNotProbed means that a member is not probed, so that it has no condition.

@@ -362,7 +362,7 @@ func (l *Loop) Inspect(now time.Time) Inspection {
 	for i, m := range ms.members {
 		of := MemberInspection{
 			ID: m.id, Incarnation: m.incarnation, Value: *m.value.Load(),
-			Sample: m.sample(&m.spec, ms.factor), Reason: p.reason(m), Status: m.said,
+			Sample: m.sample(&m.spec, ms.factor), Reason: p.reason(m), Status: m.operator,
 			Offline: m.offline, Unhealthy: m.unhealthy,
 			Admission: m.slots.Admission(), InFlight: m.slots.inFlight.Current(), Limit: m.slots.inFlight.Limit(),
 		}

@@ -12,10 +12,7 @@ import (
 
 func newTwoChoices(tb testing.TB) poise.Policy {
 	tb.Helper()
-	p, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
 	return p
 }
 

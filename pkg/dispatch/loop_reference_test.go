@@ -23,12 +23,12 @@ type slowLoop struct {
 }
 
 type slowMember struct {
-	spec    dispatch.Spec
-	said    poise.Status
-	offline bool
-	sick    poise.Reason
-	calls   uint64
-	removed bool
+	spec     dispatch.Spec
+	operator poise.Status
+	offline  bool
+	sick     poise.Reason
+	calls    uint64
+	removed  bool
 }
 
 type slowCall struct {
@@ -45,14 +45,14 @@ type slowAttempts struct {
 }
 
 func (m *slowMember) draining() bool {
-	return m.removed || m.spec.Status == poise.Draining || m.said == poise.Draining
+	return m.removed || m.spec.Status == poise.Draining || m.operator == poise.Draining
 }
 
 func (m *slowMember) reason() poise.Reason {
 	switch {
 	case m.draining():
 		return poise.ExcludedDraining
-	case m.spec.Status == poise.Unavailable || m.said == poise.Unavailable:
+	case m.spec.Status == poise.Unavailable || m.operator == poise.Unavailable:
 		return poise.ExcludedUnavailable
 	case m.spec.Excluded != poise.NotExcluded:
 		return m.spec.Excluded
@@ -151,8 +151,8 @@ func (s *loopScript) step(next func() byte) {
 		s.end(next)
 	case 8:
 		if m := s.pick(next); m != nil {
-			m.said = poise.Status(next() % 3)
-			s.must(s.real.SetStatus(m.spec.ID, m.said, s.now))
+			m.operator = poise.Status(next() % 3)
+			s.must(s.real.SetStatus(m.spec.ID, m.operator, s.now))
 		}
 	case 9:
 		if m := s.pick(next); m != nil {

@@ -952,7 +952,7 @@ func TestCall_OfARemovedMemberCountsForNothing(t *testing.T) {
 	}
 	list := specs(3)
 	list[0] = list[2]
-	list[0].ID = c.ID() // another life of it
+	list[0].ID = c.ID() // another incarnation of it
 	if err := l.Update(list[:2], epoch); err != nil {
 		t.Fatal(err)
 	}

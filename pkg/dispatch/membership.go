@@ -515,8 +515,8 @@ func (ms *membership) setStatus(id string, status poise.Status, now time.Time) e
 	case m == nil:
 		return refuse("id", id, ErrUnknownMember)
 	}
-	before := m.said
-	m.said = status
+	before := m.operator
+	m.operator = status
 	ms.touch(m)
 	version := ms.version
 	for ms.building && ms.visible < version && !ms.closed {
@@ -529,8 +529,8 @@ func (ms *membership) setStatus(id string, status poise.Status, now time.Time) e
 		return ErrClosed
 	}
 	err := ms.republish(now)
-	if err != nil && m.said == status {
-		m.said = before
+	if err != nil && m.operator == status {
+		m.operator = before
 		ms.touch(m)
 	}
 	return err

@@ -35,16 +35,20 @@ type attempt struct {
 	// a read it interrupts is not taken for a failure.
 	closing syncx.Bool
 	// ended is why the watchdog has ended the attempt.
-	ended     syncx.Uint32
+	ended syncx.Uint32
+	// over is set when the slot was given back, so that a Close after the last read
+	// need not look at the clock.
+	over      syncx.Bool
 	upgraded  bool
 	delivered bool // the caller has its body
-	watch     watched
 
 	// An attempt that ended with an error tells the observer later, when it is
 	// known whether another one follows.
 	untold  bool
 	retried bool
 	total   time.Duration // from admission to the end; written by whoever ends it
+
+	watch watched
 }
 
 // send makes the call and returns its response. On an error the attempt has
@@ -131,6 +135,11 @@ func (a *attempt) drop(resp *http.Response) {
 	}
 }
 
+// incarnation, began and left are what the watchdog asks.
+func (a *attempt) incarnation() uint64 { return a.slot.Incarnation() }
+func (a *attempt) began() time.Time    { return a.slot.Began() }
+func (a *attempt) left() bool          { return !a.upgraded && gaveUp(a.request) }
+
 // endBy ends the attempt for the watchdog, on a goroutine that nobody else has a hand
 // on, so a panic of the observer ends here.
 func (a *attempt) endBy(v verdict) {
@@ -188,7 +197,11 @@ func (a *attempt) bodyEnded(err error) error {
 }
 
 // closed ends the attempt after the caller has closed the body.
-func (a *attempt) closed() { a.finish(poise.Result{}, a.now()) }
+func (a *attempt) closed() {
+	if !a.over.Load() {
+		a.finish(poise.Result{}, a.now())
+	}
+}
 
 // finish ends the attempt, if nothing else has, frees what it held and tells the
 // observer.
@@ -204,6 +217,7 @@ func (a *attempt) release(late poise.Result, now time.Time) bool {
 	if !a.slot.End(late, now) {
 		return false
 	}
+	a.over.Store(true)
 	a.free(now)
 	return true
 }

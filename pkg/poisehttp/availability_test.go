@@ -6,9 +6,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -47,10 +46,7 @@ func failures(t *testing.T, b *poisehttp.Transport, method string, calls int) (f
 
 func balancing(t *testing.T) map[string]poise.Policy {
 	t.Helper()
-	two, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
 	return map[string]poise.Policy{"round robin": new(policy.RoundRobin), "two choices": two, "rendezvous": new(policy.Rendezvous)}
 }
 
@@ -59,7 +55,7 @@ func balancing(t *testing.T) map[string]poise.Policy {
 //
 // Cases: B85.
 func TestTransport_FailsNoCallWhileOneServes(t *testing.T) {
-	for _, row := range []struct{ refuse, serve int }{{1, 2}, {2, 1}, {4, 1}, {9, 1}} {
+	for _, row := range []struct{ refuse, serve int }{{1, 1}, {1, 2}, {2, 1}, {4, 1}, {9, 1}, {99, 1}} {
 		for name, p := range balancing(t) {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				t.Run(fmt.Sprintf("%d of %d refuse/%s/%s", row.refuse, row.refuse+row.serve, name, method), func(t *testing.T) {
@@ -80,33 +76,73 @@ func TestTransport_FailsNoCallWhileOneServes(t *testing.T) {
 	}
 }
 
-// All answers of two endpoints are 503. The time of a bubble passes between the calls.
+// Who answers every call 500, or closes every connection, is left out after a few calls.
+// The share of the last thousand calls that reach it is counted, too.
 //
 // Cases: B85.
-func TestTransport_LeavesOutWhoAnswers503ToEverything(t *testing.T) {
-	for name, p := range balancing(t) {
-		if name == "rendezvous" {
-			continue // by the simulator, which has the time for its keys
-		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newTransport(t, poisehttp.Config{Loop: loop(by(p))}, answering(503), answering(503), answering(200))
-				paced := func(method string, calls int) (failed int) {
-					for range calls {
-						failed += failures(t, b, method, 1)
-						<-time.After(10 * time.Millisecond)
+func TestTransport_LeavesOutWhoFailsEveryCall(t *testing.T) {
+	for _, row := range []struct{ fail, serve int }{{1, 1}, {2, 1}, {1, 4}, {9, 1}} {
+		for how, handler := range map[string]http.HandlerFunc{"500": says(500), "reset": hangsUp} {
+			for name, p := range balancing(t) {
+				t.Run(fmt.Sprintf("%d of %d/%s/%s", row.fail, row.fail+row.serve, how, name), func(t *testing.T) {
+					var reached atomic.Int64
+					var endpoints []poisehttp.Endpoint
+					for range row.fail {
+						endpoints = append(endpoints, serve(t, func(w http.ResponseWriter, r *http.Request) {
+							reached.Add(1)
+							handler(w, r)
+						}))
 					}
-					return failed
-				}
-				_ = paced(http.MethodGet, 200)
-				if failed := paced(http.MethodGet, 2000); failed > 2 {
-					t.Errorf("%d of 2,000 GETs failed", failed)
-				}
-				if failed := paced(http.MethodPost, 2000); failed > 20 {
-					t.Errorf("%d of 2,000 POSTs failed", failed)
-				}
-			})
-		})
+					endpoints = append(endpoints, fleet(t, 0, row.serve, ok)...)
+					n := 0
+					b := newTransport(t, poisehttp.Config{Loop: loop(by(p)), Key: func(*http.Request) poise.Key {
+						n++
+						return poise.Uint64Key(uint64(n))
+					}}, endpoints...)
+					_ = failures(t, b, http.MethodPost, 200)
+					before := reached.Load()
+					if failed := failures(t, b, http.MethodGet, 500); failed > 3 {
+						t.Errorf("%d of 500 GETs failed", failed)
+					}
+					if failed := failures(t, b, http.MethodPost, 500); failed > 5 {
+						t.Errorf("%d of 500 POSTs failed", failed)
+					}
+					if share := reached.Load() - before; share > 10 {
+						t.Errorf("%d of 1,000 calls reached them", share)
+					}
+				})
+			}
+		}
+	}
+}
+
+// One URL is answered 500 by all, and the calls of others between lose nothing.
+//
+// Cases: B85.
+func TestTransport_OneBadURLCostsNobodyElse(t *testing.T) {
+	for name, p := range balancing(t) {
+		b := newTransport(t, poisehttp.Config{Loop: loop(by(p)), Key: func(r *http.Request) poise.Key {
+			return poise.StringKey(r.URL.Path)
+		}}, fleet(t, 0, 3, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/bad" {
+				w.WriteHeader(500)
+			}
+		})...)
+		for i := range 1000 {
+			req := newRequest(t, http.MethodGet, nil)
+			req.URL.Path = fmt.Sprintf("/%d", i)
+			if status, err := do(b, req); err != nil || status != 200 {
+				t.Fatalf("%s: call %d came to %d, %v", name, i, status, err)
+			}
+			req = newRequest(t, http.MethodGet, nil)
+			req.URL.Path = "/bad"
+			if status, err := do(b, req); err != nil || status != 500 {
+				t.Fatalf("%s: bad call %d came to %d, %v", name, i, status, err)
+			}
+		}
+		if n := ejections(b); n > 0 {
+			t.Errorf("%s: %d were ejected", name, n)
+		}
 	}
 }
 

@@ -86,10 +86,7 @@ type RepeatConfig struct {
 // out of range.
 func (c Config) withDefaults() (Config, error) {
 	if c.Loop.Policy == nil {
-		var err error
-		if c.Loop.Policy, err = policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: c.Loop.Seed}); err != nil {
-			return c, err
-		}
+		c.Loop.Policy = policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: c.Loop.Seed})
 	}
 	if c.Classify == nil {
 		c.Classify = Classify

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
@@ -61,8 +62,10 @@ func counterOf(conn net.Conn) *countingConn {
 
 // sentBytes tells whether a request had bytes sent on the connections it got.
 type sentBytes struct {
-	once bool // the request is to be sent once
-	last syncx.Pointer[connMark]
+	once  bool // the request is to be sent once
+	last  syncx.Pointer[connMark]
+	first connMark // what last leads to, for most requests
+	trace httptrace.ClientTrace
 }
 
 // connMark is a connection and what it had written when the request got it; a nil
@@ -77,7 +80,11 @@ type connMark struct {
 // got notes a connection that the request is given. A request that is to be sent
 // once, and of which an earlier connection took bytes, cannot be written to this one.
 func (s *sentBytes) got(conn net.Conn, kept bool) {
-	mark := &connMark{counter: counterOf(conn), earlier: !s.none(), kept: kept}
+	mark := &s.first
+	if s.last.Load() != nil {
+		mark = new(connMark)
+	}
+	*mark = connMark{counter: counterOf(conn), earlier: !s.none(), kept: kept}
 	if mark.counter != nil {
 		mark.before = mark.counter.written.Load()
 		if mark.earlier && s.once {

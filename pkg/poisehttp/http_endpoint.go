@@ -123,8 +123,8 @@ func (e *HTTPEndpoint) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &notSentError{cause: errNotMade}
 	}
 	sent := sentBytes{once: !idempotentMethod(req.Method)}
-	trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { sent.got(info.Conn, info.Reused) }}
-	resp, err := e.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	sent.trace.GotConn = func(info httptrace.GotConnInfo) { sent.got(info.Conn, info.Reused) }
+	resp, err := e.transport.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), &sent.trace)))
 	if err != nil {
 		switch {
 		case sent.none():

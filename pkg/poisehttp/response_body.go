@@ -29,10 +29,7 @@ func (a *attempt) deliver(resp *http.Response) *http.Response {
 		resp.Body = responseBody{a}
 	}
 	if w := &a.core.watchdog; w.cutAfter > 0 || !a.upgraded && (w.stalled > 0 || mayLeave(a.request)) {
-		a.watch.by, a.watch.incarnation, a.watch.began = a, a.slot.Incarnation(), a.slot.Began()
-		if !a.upgraded {
-			a.watch.request = a.request
-		}
+		a.watch.by = a
 		w.add(&a.watch)
 	}
 	return resp

@@ -16,14 +16,8 @@ import (
 // policies are all policies that need no key, fresh for each test.
 func policies(t testing.TB) map[string]poise.Policy {
 	t.Helper()
-	two, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	random, err := policy.NewRandom(policy.RandomConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: 1})
+	random := policy.NewRandom(policy.RandomConfig{Seed: 1})
 	return map[string]poise.Policy{
 		"RoundRobin": new(policy.RoundRobin), "LeastLoaded": new(policy.LeastLoaded),
 		"Random": random, "PowerOfTwoChoices": two,
@@ -252,10 +246,7 @@ func TestTransport_LetsTheLastAnswerStandWhereNobodyElseCan(t *testing.T) {
 }
 
 func TestTransport_GoesByTheKey(t *testing.T) {
-	rendezvous, err := policy.NewRendezvous(policy.RendezvousConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rendezvous := policy.NewRendezvous(policy.RendezvousConfig{})
 	var events record
 	b := newTransport(t, poisehttp.Config{
 		Loop: loop(by(rendezvous)), Observe: events.observe,

@@ -1,7 +1,6 @@
 package poisehttp
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -43,13 +42,17 @@ type watchShard struct {
 	head *watched // guarded by mu, as are next and prev of those in the list
 }
 
-// watched is an attempt as the watchdog sees it. The fields but reading and the list's
-// are written before add.
+// answering is an attempt whose answer is being read.
+type answering interface {
+	incarnation() uint64 // of its endpoint
+	began() time.Time
+	left() bool // its caller is gone, and may never come back to the body
+	endBy(verdict)
+}
+
+// watched is an attempt as the watchdog sees it.
 type watched struct {
-	by          interface{ endBy(verdict) } // the attempt; nil if it is not watched
-	incarnation uint64                      // of its endpoint
-	began       time.Time
-	request     *http.Request // whose caller may leave; nil if that does not matter
+	by answering // written before add; nil if it is not watched
 
 	// reading is since which look a read of the body is under way; 0 if none is.
 	reading    syncx.Uint64
@@ -73,7 +76,7 @@ func (w *watchdog) now() uint64 { return w.looks.Load() }
 
 // add begins to watch the attempt.
 func (w *watchdog) add(a *watched) {
-	a.shard = uint8(uint64(a.began.UnixNano()) >> 7 % watchShards)
+	a.shard = uint8(uint64(a.by.began().UnixNano()) >> 7 % watchShards)
 	s := &w.shards[a.shard]
 	s.mu.Lock()
 	a.next = s.head
@@ -148,11 +151,11 @@ func (w *watchdog) look() {
 func (w *watchdog) judge(a *watched, looks uint64, overdue map[uint64]bool) verdict {
 	since := a.reading.Load()
 	switch {
-	case overdue[a.incarnation]:
+	case overdue != nil && overdue[a.by.incarnation()]:
 		return cut
 	case w.stalled > 0 && since != 0 && looks-since > w.stalled:
 		return stalls
-	case a.request != nil && gaveUp(a.request):
+	case a.by.left():
 		return abandoned
 	}
 	return goesOn
@@ -170,7 +173,7 @@ func (w *watchdog) overdue(now time.Time) map[uint64]bool {
 		s := &w.shards[i]
 		s.mu.Lock()
 		for a := s.head; a != nil; a = a.next {
-			n := a.incarnation
+			n := a.by.incarnation()
 			if serving[n] {
 				continue
 			}

@@ -1,14 +1,16 @@
 package policy
 
 import (
+	"cmp"
 	"math"
+	"strings"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
 // bestScore finds the best of many (score, hash) pairs, as poise.Score and
-// poise.Less have it, with few logarithms. The zero value is not the beginning;
-// newBestScore is.
+// poise.Less have it and shares.before for equal pairs, with few logarithms. The
+// zero value is not the beginning; newBestScore is.
 type bestScore struct {
 	position int
 	hash     uint64
@@ -37,9 +39,17 @@ func (c *bestScore) hopeless(hash uint64, inverse float64) bool {
 	return float64(float64(int64(^hash>>11))*inverse) > c.limit
 }
 
+// losesTo reports whether the challenger is better than the best so far.
+func (c *bestScore) losesTo(position int, hash uint64, score float64, of *shares) bool {
+	if score != c.score || hash != c.hash {
+		return poise.Less(score, hash, c.score, c.hash)
+	}
+	return of.before(position, c.position)
+}
+
 // enter takes the challenger if it is better, and reports whether it is.
-func (c *bestScore) enter(position int, hash uint64, score float64) bool {
-	if !poise.Less(score, hash, c.score, c.hash) {
+func (c *bestScore) enter(position int, hash uint64, score float64, of *shares) bool {
+	if !c.losesTo(position, hash, score, of) {
 		return false
 	}
 	*c = bestScore{position, hash, score, score * scale}
@@ -47,15 +57,17 @@ func (c *bestScore) enter(position int, hash uint64, score float64) bool {
 }
 
 // shares are the weights of the eligible candidates, in the order of the View, in
-// the two forms of a bestScore.
+// the two forms of a bestScore, and their identities, which decide last.
 type shares struct {
 	weights  []poise.Weight
 	inverses []float64
+	ids      []string
 }
 
-func sharesOf(v *poise.View) shares {
+// sharesOf returns the shares of the eligible candidates, whose identities are ids.
+func sharesOf(v *poise.View, ids []string) shares {
 	n := v.EligibleLen()
-	s := shares{make([]poise.Weight, n), make([]float64, n)}
+	s := shares{make([]poise.Weight, n), make([]float64, n), ids}
 	for position := range n {
 		sample, _ := v.Sample(v.Eligible(position)) // in range
 		s.weights[position] = sample.Weight
@@ -64,8 +76,18 @@ func sharesOf(v *poise.View) shares {
 	return s
 }
 
-// compare orders by score and hash, the best first.
-func (s shares) compare(a, b rank) int {
+// before reports whether the candidate at position a precedes that at b where their
+// hashes are equal. A score of 0, that of the 2^11 highest hashes, is the same for
+// every weight, so the weights are asked before the identities.
+func (s *shares) before(a, b int) bool {
+	if s.weights[a] != s.weights[b] {
+		return s.weights[a].Value() > s.weights[b].Value()
+	}
+	return s.ids[a] < s.ids[b]
+}
+
+// compare orders by score, hash, weight and identity, the best first.
+func (s *shares) compare(a, b rank) int {
 	scoreA, scoreB := poise.Score(a.hash, s.weights[a.position]), poise.Score(b.hash, s.weights[b.position])
 	switch {
 	case poise.Less(scoreA, a.hash, scoreB, b.hash):
@@ -73,5 +95,7 @@ func (s shares) compare(a, b rank) int {
 	case poise.Less(scoreB, b.hash, scoreA, a.hash):
 		return 1
 	}
-	return 0
+	return cmp.Or(
+		cmp.Compare(s.weights[b.position].Value(), s.weights[a.position].Value()),
+		strings.Compare(s.ids[a.position], s.ids[b.position]))
 }

@@ -44,7 +44,7 @@ const DefaultBoundedLoadPercent = 150
 //   - BoundedLoadRendezvous picks as if the tried candidates were not there, neither their loads nor their weights.
 //   - Loads whose sum plus one passes 64 bits fail the pick with ErrLoadOverflow.
 //   - With no load anywhere BoundedLoadRendezvous picks as WeightedRendezvous does.
-//   - The order of the candidates changes no pick of BoundedLoadRendezvous, unless two hashes are equal.
+//   - The order of the candidates changes no pick of BoundedLoadRendezvous.
 //   - NewBoundedLoadRendezvous refuses a percentage under 100.
 //   - BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker.
 //   - Without a key BoundedLoadRendezvous answers ErrNoKey, or asks the policy that NoKey names.
@@ -93,9 +93,10 @@ func (p *BoundedLoadRendezvous) Prepare(v *poise.View) (poise.Picker, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := carryRows(&p.newest, v, p.cfg.Hash)
 	picker := &boundedLoadPicker{
-		keyless: keyless, view: v, shares: sharesOf(v), inFlight: allInFlight(v),
-		rows: carryRows(&p.newest, v, p.cfg.Hash), custom: newStreamHash(p.cfg.Hash),
+		keyless: keyless, view: v, shares: sharesOf(v, rows.ids), inFlight: allInFlight(v),
+		rows: rows, custom: newStreamHash(p.cfg.Hash),
 		percent: p.cfg.Percent, loads: &p.loads,
 	}
 	if picker.percent == 0 {
@@ -163,9 +164,9 @@ func (p *boundedLoadPicker) best(state poise.FNV, row, loads []uint64, items uin
 		}
 		weight := p.shares.weights[k]
 		score := poise.Score(hash, weight)
-		if poise.Less(score, hash, best.score, best.hash) &&
+		if best.losesTo(k, hash, score, &p.shares) &&
 			loads[k] < capacity(p.percent, weight.Value(), items, p.weights) {
-			best.enter(k, hash, score)
+			best = bestScore{k, hash, score, score * scale}
 		}
 	}
 	return best
@@ -202,10 +203,10 @@ func (p *boundedLoadPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		position := p.view.NextEligible(rest.At(k))
 		hash, weight := m.hash(position), p.shares.weights[position]
 		score, limit := poise.Score(hash, weight), capacity(p.percent, weight.Value(), items, weights)
-		if owner.enter(position, hash, score) {
+		if owner.enter(position, hash, score, &p.shares) {
 			owner.load, owner.capacity = load, limit
 		}
-		if load < limit && best.enter(position, hash, score) {
+		if load < limit && best.enter(position, hash, score, &p.shares) {
 			best.load, best.capacity = load, limit
 		}
 	}

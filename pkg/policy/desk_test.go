@@ -132,37 +132,25 @@ func (d desk) counts(t reporter, n int) []int {
 
 func newRoundRobin(t reporter, seed uint64) *policy.RoundRobin {
 	t.Helper()
-	p, err := policy.NewRoundRobin(policy.RoundRobinConfig{Seed: seed})
-	if err != nil {
-		t.Fatalf("NewRoundRobin: %v", err)
-	}
+	p := policy.NewRoundRobin(policy.RoundRobinConfig{Seed: seed})
 	return p
 }
 
 func newRandom(t reporter, seed uint64) *policy.Random {
 	t.Helper()
-	p, err := policy.NewRandom(policy.RandomConfig{Seed: seed})
-	if err != nil {
-		t.Fatalf("NewRandom: %v", err)
-	}
+	p := policy.NewRandom(policy.RandomConfig{Seed: seed})
 	return p
 }
 
 func newPowerOfTwoChoices(t reporter, seed uint64) *policy.PowerOfTwoChoices {
 	t.Helper()
-	p, err := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed})
-	if err != nil {
-		t.Fatalf("NewPowerOfTwoChoices: %v", err)
-	}
+	p := policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed})
 	return p
 }
 
 func newRendezvous(t reporter, cfg policy.RendezvousConfig) *policy.Rendezvous {
 	t.Helper()
-	p, err := policy.NewRendezvous(cfg)
-	if err != nil {
-		t.Fatalf("NewRendezvous: %v", err)
-	}
+	p := policy.NewRendezvous(cfg)
 	return p
 }
 

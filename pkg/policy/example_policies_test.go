@@ -53,10 +53,7 @@ func ExampleRoundRobin() {
 }
 
 func ExampleNewRandom() {
-	p, err := policy.NewRandom(policy.RandomConfig{Seed: 42})
-	if err != nil {
-		log.Fatal(err)
-	}
+	p := policy.NewRandom(policy.RandomConfig{Seed: 42})
 	show(p, []poise.Candidate{poise.Sample{ID: "a"}, poise.Sample{ID: "b"}, poise.Sample{ID: "c"}},
 		"", "", "", "", "", "")
 	// Output: c a a b a c
@@ -104,10 +101,7 @@ func ExampleRendezvous() {
 
 // Requests without a key go round, all others to the owner of their key.
 func ExampleRendezvousConfig() {
-	p, err := policy.NewRendezvous(policy.RendezvousConfig{NoKey: new(policy.RoundRobin)})
-	if err != nil {
-		log.Fatal(err)
-	}
+	p := policy.NewRendezvous(policy.RendezvousConfig{NoKey: new(policy.RoundRobin)})
 	show(p, []poise.Candidate{poise.Sample{ID: "a"}, poise.Sample{ID: "b"}, poise.Sample{ID: "c"}},
 		"key-0", "", "key-0", "", "key-0", "")
 	// Output: b a b b b c

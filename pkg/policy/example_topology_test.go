@@ -10,7 +10,7 @@ import (
 func ExamplePriority() {
 	p, err := policy.NewPriority(policy.TopologyConfig{
 		Endpoint: func(seed uint64) (poise.Policy, error) {
-			return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed})
+			return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed}), nil
 		},
 	})
 	if err != nil {

@@ -49,10 +49,7 @@ var kindNames = slices.Sorted(maps.Keys(keyedKinds))
 
 func newWeightedRendezvous(t reporter, cfg policy.WeightedRendezvousConfig) *policy.WeightedRendezvous {
 	t.Helper()
-	p, err := policy.NewWeightedRendezvous(cfg)
-	if err != nil {
-		t.Fatalf("NewWeightedRendezvous: %v", err)
-	}
+	p := policy.NewWeightedRendezvous(cfg)
 	return p
 }
 

@@ -127,6 +127,7 @@ var hashes = rapid.Custom(func(t *rapid.T) uint64 {
 func TestBestScore_LeavesOutOnlyLosers_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fast := newBestScore()
+		var all shares
 		best, bestHash, bestScore := -1, uint64(0), 0.0
 		previous := uint64(0)
 		for k := range rapid.IntRange(1, 40).Draw(t, "challengers") {
@@ -134,17 +135,22 @@ func TestBestScore_LeavesOutOnlyLosers_Law(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "beside") == 0 {
 				hash = previous + rapid.Uint64Range(0, 8192).Draw(t, "step") - 4096
 			}
+			if rapid.IntRange(0, 3).Draw(t, "again") == 0 {
+				hash = previous
+			}
 			previous = hash
 			w, err := poise.NewWeight(rapid.OneOf(rapid.Uint32Range(1, 4), rapid.Uint32Min(1)).Draw(t, "weight"))
 			if err != nil {
 				t.Fatal(err)
 			}
+			all.weights, all.ids = append(all.weights, w), append(all.ids, rapid.StringN(0, 1, -1).Draw(t, "identity"))
 			score := poise.Score(hash, w)
-			if best < 0 || poise.Less(score, hash, bestScore, bestHash) {
+			if best < 0 || poise.Less(score, hash, bestScore, bestHash) ||
+				hash == bestHash && score == bestScore && all.before(k, best) {
 				best, bestHash, bestScore = k, hash, score
 			}
 			if !fast.hopeless(hash, 1/float64(w.Value())) {
-				fast.enter(k, hash, score)
+				fast.enter(k, hash, score, &all)
 			}
 		}
 		if fast.position != best || fast.hash != bestHash {
@@ -179,7 +185,7 @@ func TestBestScore_TakesFewLogarithms(t *testing.T) {
 		for k := range 512 {
 			if hash := chance.Uint64(); !c.hopeless(hash, 1) {
 				logarithms++
-				c.enter(k, hash, poise.Score(hash, poise.Weight{}))
+				c.enter(k, hash, poise.Score(hash, poise.Weight{}), nil) // no two are equal
 			}
 		}
 	}
@@ -356,7 +362,7 @@ func TestBestScore_DecidesTiesAtTheTop(t *testing.T) {
 	c := newBestScore()
 	for k, hash := range []uint64{math.MaxUint64 - 9, math.MaxUint64 - 2000, math.MaxUint64, math.MaxUint64 - 1} {
 		if w := (poise.Weight{}); !c.hopeless(hash, 1) {
-			c.enter(k, hash, poise.Score(hash, w))
+			c.enter(k, hash, poise.Score(hash, w), nil) // no two are equal
 		}
 	}
 	if c.position != 2 {
@@ -366,7 +372,7 @@ func TestBestScore_DecidesTiesAtTheTop(t *testing.T) {
 	c = newBestScore()
 	for k, hash := range []uint64{1 << 62, 1<<62 + 5, 1<<62 + 3} {
 		if !c.hopeless(hash, 1) {
-			c.enter(k, hash, poise.Score(hash, poise.Weight{}))
+			c.enter(k, hash, poise.Score(hash, poise.Weight{}), nil)
 		}
 	}
 	if c.position != 1 {
@@ -375,10 +381,17 @@ func TestBestScore_DecidesTiesAtTheTop(t *testing.T) {
 }
 
 // Two identities with one hash, which the rows of a View do not have by themselves:
-// the earlier wins.
-func TestRendezvousPickers_TakeTheEarlierOfEqualHashes(t *testing.T) {
+// the lesser wins, wherever it stands.
+func TestRendezvousPickers_TakeTheLesserOfEqualHashes(t *testing.T) {
+	for lesser, ids := range [][2]string{{"a", "b"}, {"b", "a"}} {
+		checkEqualHashes(t, lesser, ids)
+	}
+}
+
+func checkEqualHashes(t *testing.T, lesser int, ids [2]string) {
+	t.Helper()
 	candidates := []poise.Candidate{
-		poise.Sample{ID: "a", Load: poise.NewInFlight(0)}, poise.Sample{ID: "b", Load: poise.NewInFlight(0)},
+		poise.Sample{ID: ids[0], Load: poise.NewInFlight(0)}, poise.Sample{ID: ids[1], Load: poise.NewInFlight(0)},
 	}
 	v, err := poise.NewView(candidates)
 	if err != nil {
@@ -390,15 +403,15 @@ func TestRendezvousPickers_TakeTheEarlierOfEqualHashes(t *testing.T) {
 	}
 	for _, picker := range []poise.Picker{
 		&rendezvousPicker{view: v, rows: rows},
-		&weightedRendezvousPicker{view: v, rows: rows, shares: sharesOf(v)},
+		&weightedRendezvousPicker{view: v, rows: rows, shares: sharesOf(v, rows.ids)},
 		&boundedLoadPicker{
-			view: v, rows: rows, shares: sharesOf(v), weights: 2, percent: 100, inFlight: allInFlight(v), loads: new(bufferPool[[]uint64]),
+			view: v, rows: rows, shares: sharesOf(v, rows.ids), weights: 2, percent: 100, inFlight: allInFlight(v), loads: new(bufferPool[[]uint64]),
 		},
 	} {
 		for k := range uint64(20) {
 			selection, err := picker.Pick(poise.Query{Key: poise.Uint64Key(k)})
-			if index, _ := v.Index(selection); index != 0 || err != nil {
-				t.Fatalf("%T: picked %d (%v), want 0", picker, index, err)
+			if index, _ := v.Index(selection); index != lesser || err != nil {
+				t.Fatalf("%T over %q: picked %d (%v), want %d", picker, ids, index, err, lesser)
 			}
 		}
 	}

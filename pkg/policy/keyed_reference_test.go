@@ -178,7 +178,7 @@ func checkKeyedTwin(t *testing.T, with func(*rapid.T) (poise.Policy, twin)) {
 	})
 }
 
-// Claim: WeightedRendezvous picks the candidate with the lowest Score of its weight and the hash that Rendezvous takes; of equal scores the higher hash, of equal hashes the earlier.
+// Claim: WeightedRendezvous picks the candidate with the lowest Score of its weight and the hash that Rendezvous takes; of equal scores the higher hash, of equal hashes the heavier, of equal weights the lesser identity.
 func TestWeightedRendezvous_PicksAsItsSlowTwin_Law(t *testing.T) {
 	checkKeyedTwin(t, func(*rapid.T) (poise.Policy, twin) {
 		return new(policy.WeightedRendezvous), weightedRendezvousTwin{}

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -8,6 +9,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/policy"
+	"pgregory.net/rapid"
 )
 
 // Claim: Without a key WeightedRendezvous answers ErrNoKey, or asks the policy that NoKey names.
@@ -314,9 +316,9 @@ func TestTablePolicies_SayWhatDecided(t *testing.T) {
 
 // Cases: B38.
 //
-// Claim: The order of the candidates changes no pick of WeightedRendezvous, unless two hashes are equal.
+// Claim: The order of the candidates changes no pick of WeightedRendezvous.
 //
-// Claim: The order of the candidates changes no pick of BoundedLoadRendezvous, unless two hashes are equal.
+// Claim: The order of the candidates changes no pick of BoundedLoadRendezvous.
 //
 // Claim: The order of the candidates changes no pick of RingHash.
 //
@@ -344,21 +346,130 @@ func TestKeyedPolicies_DoNotDependOnTheOrder(t *testing.T) {
 	}
 }
 
-// Every order of five, and with a hash that is the same for many: what ties is
-// decided by identity.
-func TestTablePolicies_DoNotDependOnTheOrderOfTies(t *testing.T) {
-	crowded := func(stream []byte) uint64 { return plainFNV(stream) % 3 }
-	for _, hash := range []func([]byte) uint64{nil, crowded} {
-		for _, name := range []string{"RingHash", "Maglev"} {
-			samples := backends(5)
-			want := owners(t, keyedKinds[name](t, keyedConfig{small: true, hash: hash}), samples, 200)
-			permutations(samples, func() {
-				if !slices.Equal(owners(t, keyedKinds[name](t, keyedConfig{small: true, hash: hash}), samples, 200), want) {
-					t.Fatalf("%s: an order moves keys", name)
+// crowding are hashes that collide: all, to a few places, and now and then among ten.
+// The first of them is put at the top of the range, where all scores are 0.
+var crowding = map[string]func([]byte) uint64{
+	"the highest hash": func([]byte) uint64 { return unmixed(1<<64 - 1) },
+	"a constant":       func([]byte) uint64 { return 7 },
+	"three places":     func(stream []byte) uint64 { return plainFNV(stream) % 3 },
+	"sixteen bits":     func(stream []byte) uint64 { return plainFNV(stream) >> 48 },
+}
+
+// unmixed returns what Mix64 makes into v.
+func unmixed(v uint64) uint64 {
+	inverse := func(odd uint64) uint64 {
+		x := odd
+		for range 6 { // each doubles the bits that are right, from three on
+			x *= 2 - odd*x
+		}
+		return x
+	}
+	v ^= v>>31 ^ v>>62
+	v *= inverse(0x94d049bb133111eb)
+	v ^= v>>27 ^ v>>54
+	v *= inverse(0xbf58476d1ce4e5b9)
+	return v ^ v>>30 ^ v>>60
+}
+
+// Every order of five, and of ten some, and with hashes that are the same for many:
+// what ties is decided by identity, for the first choice and for those that follow.
+//
+// Cases: B79.
+func TestKeyedPolicies_DoNotDependOnTheOrderOfTies(t *testing.T) {
+	if got := poise.Mix64(unmixed(1<<64 - 1)); got != 1<<64-1 {
+		t.Fatalf("Mix64 of what is unmixed is %x", got)
+	}
+	for _, name := range kindNames {
+		for crowd, hash := range crowding {
+			t.Run(name+"/"+crowd, func(t *testing.T) {
+				for _, weights := range [][]uint32{{1, 1, 1, 1, 1}, {3, 1, 2, 1, 3}} {
+					samples := weighted(t, loaded(t, 0, 1, 0, 2, 0), weights...)
+					want := crowdedOwners(t, name, hash, samples)
+					permutations(samples, func() {
+						if got := crowdedOwners(t, name, hash, samples); !slices.Equal(got, want) {
+							t.Fatalf("weights %v: in the order %v keys go to %v, else to %v", weights, samples, got, want)
+						}
+					})
 				}
 			})
 		}
 	}
+}
+
+// crowdedOwners are the preferences of some keys, and where picks and retries of them
+// go.
+func crowdedOwners(t *testing.T, name string, hash func([]byte) uint64, samples []poise.Sample) (list []string) {
+	t.Helper()
+	d := open(t, keyedKinds[name](t, keyedConfig{small: true, hash: hash}), samples)
+	for k := range 6 {
+		q := number(k)
+		for _, index := range preferences(d.picker, q.Key) {
+			list = append(list, samples[index].ID)
+		}
+		q.Tried = new(poise.Tried)
+		for range samples {
+			id := d.identity(q)
+			list = append(list, id)
+			q.Tried.Add(id, 0)
+		}
+	}
+	return list
+}
+
+// Of ten with sixteen bits of hash some pairs collide for some keys. The slow twins
+// say who is chosen then.
+//
+// Cases: B79.
+func TestRendezvousPolicies_OfEqualHashesTheHeavierThenTheLesserIdentity_Law(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		bits := rapid.SampledFrom([]uint{0, 1, 4, 16}).Draw(t, "bits")
+		top := rapid.Bool().Draw(t, "at the top")
+		hash := func(stream []byte) uint64 {
+			h := plainFNV(stream)
+			if bits == 0 {
+				h = 0
+			} else {
+				h >>= 64 - bits
+			}
+			if top {
+				return unmixed(1<<64 - 1 - h)
+			}
+			return h
+		}
+		samples := drawIdentities(t, 2)
+		for i := range samples {
+			samples[i].Weight = weightOf(t, rapid.Uint32Range(1, 3).Draw(t, "weight"))
+			samples[i].Load = poise.NewInFlight(0)
+		}
+		q := drawKey(t)
+		best := map[string]int{"Rendezvous": -1, "WeightedRendezvous": -1}
+		of := func(i int) uint64 {
+			stream := append(q.Key.AppendStream([]byte{0}), 1)
+			return poise.Mix64(hash(poise.StringKey(samples[i].ID).AppendStream(stream)))
+		}
+		for i := range samples {
+			b := best["Rendezvous"]
+			if b < 0 || of(i) > of(b) || of(i) == of(b) && samples[i].ID < samples[b].ID {
+				best["Rendezvous"] = i
+			}
+			b = best["WeightedRendezvous"]
+			if b < 0 {
+				best["WeightedRendezvous"] = i
+				continue
+			}
+			mine, its := poise.Score(of(i), samples[i].Weight), poise.Score(of(b), samples[b].Weight)
+			if cmp.Or(cmp.Compare(mine, its), cmp.Compare(of(b), of(i)),
+				cmp.Compare(samples[b].Weight.Value(), samples[i].Weight.Value()), cmp.Compare(samples[i].ID, samples[b].ID)) < 0 {
+				best["WeightedRendezvous"] = i
+			}
+		}
+		best["BoundedLoadRendezvous"] = best["WeightedRendezvous"]
+		for name, want := range best {
+			if got := open(t, keyedKinds[name](t, keyedConfig{hash: hash}), samples).pick(t, q); got != want {
+				t.Fatalf("%s picks %d, want %d", name, got, want)
+			}
+		}
+	})
 }
 
 // permutations goes through every order of the list.

@@ -44,9 +44,9 @@ type PowerOfTwoChoices struct {
 
 var _ poise.Policy = (*PowerOfTwoChoices)(nil)
 
-// NewPowerOfTwoChoices returns a PowerOfTwoChoices. Every config is legal.
-func NewPowerOfTwoChoices(cfg PowerOfTwoChoicesConfig) (*PowerOfTwoChoices, error) {
-	return &PowerOfTwoChoices{chance: seeded(cfg.Seed)}, nil
+// NewPowerOfTwoChoices returns a PowerOfTwoChoices.
+func NewPowerOfTwoChoices(cfg PowerOfTwoChoicesConfig) *PowerOfTwoChoices {
+	return &PowerOfTwoChoices{chance: seeded(cfg.Seed)}
 }
 
 // Prepare returns a Picker for the View, or a [poise.FieldError] of

@@ -34,9 +34,9 @@ type Random struct {
 
 var _ poise.Policy = (*Random)(nil)
 
-// NewRandom returns a Random. Every config is legal.
-func NewRandom(cfg RandomConfig) (*Random, error) {
-	return &Random{chance: seeded(cfg.Seed)}, nil
+// NewRandom returns a Random.
+func NewRandom(cfg RandomConfig) *Random {
+	return &Random{chance: seeded(cfg.Seed)}
 }
 
 // seeded returns the generator of a config's Seed field; nil draws from the

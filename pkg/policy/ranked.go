@@ -15,7 +15,7 @@ type rank struct {
 }
 
 // ranked lists the eligible candidates of the View by their hash with the key, in
-// the order of compare; of equal ones the earlier first.
+// the order of compare, for which no two are equal.
 func ranked(v *poise.View, rows *identityRows, custom *streamHash, key poise.Key, compare func(a, b rank) int) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		if key.IsZero() {
@@ -27,7 +27,7 @@ func ranked(v *poise.View, rows *identityRows, custom *streamHash, key poise.Key
 			ranks[position] = rank{v.Eligible(position), position, m.hash(position)}
 		}
 		m.part()
-		slices.SortStableFunc(ranks, compare)
+		slices.SortFunc(ranks, compare)
 		for _, r := range ranks {
 			if !yield(r.index) {
 				return

@@ -129,7 +129,7 @@ func (rendezvousTwin) pick(s *situation) (int, error) {
 	}
 	best, highest := -1, uint64(0)
 	for _, i := range left {
-		if hash := rendezvousHash(s.stream, s.samples[i].ID); best < 0 || hash > highest {
+		if hash := rendezvousHash(s.stream, s.samples[i].ID); best < 0 || hash > highest || hash == highest && s.samples[i].ID < s.samples[best].ID {
 			best, highest = i, hash
 		}
 	}
@@ -251,7 +251,7 @@ func TestPowerOfTwoChoices_PicksAsItsSlowTwin(t *testing.T) {
 	})
 }
 
-// Claim: Rendezvous picks the candidate with the highest Mix64 of the hash of 0, the key, 1 and the identity; of equal ones the earlier.
+// Claim: Rendezvous picks the candidate with the highest Mix64 of the hash of 0, the key, 1 and the identity; of equal ones the lesser identity.
 func TestRendezvous_PicksAsItsSlowTwin(t *testing.T) {
 	checkTwin(t, func(uint64, *rapid.T) (poise.Policy, twin) { return new(policy.Rendezvous), rendezvousTwin{} })
 }

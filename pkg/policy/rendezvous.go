@@ -5,6 +5,7 @@ package policy
 import (
 	"cmp"
 	"iter"
+	"strings"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
@@ -29,9 +30,9 @@ type RendezvousConfig struct {
 //
 // # Contract
 //
-//   - Rendezvous picks the candidate with the highest Mix64 of the hash of 0, the key, 1 and the identity; of equal ones the earlier.
+//   - Rendezvous picks the candidate with the highest Mix64 of the hash of 0, the key, 1 and the identity; of equal ones the lesser identity.
 //   - Adding a candidate moves keys only to it, and removing one moves only its keys.
-//   - The order of the candidates changes no pick of Rendezvous, unless two hashes are equal.
+//   - The order of the candidates changes no pick of Rendezvous.
 //   - A query without a key answers ErrNoKey, or goes to the policy that NoKey names.
 //   - An empty key is a key.
 //   - The default hash reads the key once a pick, and a custom Hash once for each candidate it is asked about.
@@ -58,9 +59,9 @@ type Rendezvous struct {
 
 var _ poise.Policy = (*Rendezvous)(nil)
 
-// NewRendezvous returns a Rendezvous. Every config is legal.
-func NewRendezvous(cfg RendezvousConfig) (*Rendezvous, error) {
-	return &Rendezvous{cfg: cfg}, nil
+// NewRendezvous returns a Rendezvous.
+func NewRendezvous(cfg RendezvousConfig) *Rendezvous {
+	return &Rendezvous{cfg: cfg}
 }
 
 // Prepare returns a Picker for the View, or the error of the NoKey policy.
@@ -100,7 +101,8 @@ func (p *rendezvousPicker) Pick(q poise.Query) (poise.Selection, error) {
 	power := p.rows.power[:len(row)]
 	position, highest := 0, uint64(0)
 	for k, constant := range row {
-		if hash := poise.Mix64(uint64(state)*power[k] + constant); hash > highest {
+		hash := poise.Mix64(uint64(state)*power[k] + constant)
+		if hash >= highest && (hash > highest || p.rows.ids[k] < p.rows.ids[position]) {
 			position, highest = k, hash
 		}
 	}
@@ -118,19 +120,23 @@ func (p *rendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, error) {
 		return p.keyless.pick(q, n)
 	}
 	m := newKeyHasher(p.rows, p.custom, q.Key)
-	highest := poise.Compared{Index: -1}
+	best, highest := -1, uint64(0)
 	for k := range n {
-		index := rest.At(k)
-		if hash := m.hash(p.view.NextEligible(index)); hash > highest.Figure || highest.Index < 0 {
-			highest = poise.Compared{Index: index, Figure: hash}
+		position := p.view.NextEligible(rest.At(k))
+		hash := m.hash(position)
+		if best < 0 || hash > highest || hash == highest && p.rows.ids[position] < p.rows.ids[best] {
+			best, highest = position, hash
 		}
 	}
 	m.part()
-	explain(p.view, q, "Rendezvous", RuleHighestHash, highest.Index, n, n, highest)
-	return p.view.Select(highest.Index)
+	chosen := p.view.Eligible(best)
+	explain(p.view, q, "Rendezvous", RuleHighestHash, chosen, n, n, poise.Compared{Index: chosen, Figure: highest})
+	return p.view.Select(chosen)
 }
 
 // Preference lists the candidates by their hash, the highest first.
 func (p *rendezvousPicker) Preference(key poise.Key) iter.Seq[int] {
-	return ranked(p.view, p.rows, p.custom, key, func(a, b rank) int { return cmp.Compare(b.hash, a.hash) })
+	return ranked(p.view, p.rows, p.custom, key, func(a, b rank) int {
+		return cmp.Or(cmp.Compare(b.hash, a.hash), strings.Compare(p.rows.ids[a.position], p.rows.ids[b.position]))
+	})
 }

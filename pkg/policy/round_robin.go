@@ -41,11 +41,11 @@ type RoundRobin struct {
 
 var _ poise.Policy = (*RoundRobin)(nil)
 
-// NewRoundRobin returns a RoundRobin. Every config is legal.
-func NewRoundRobin(cfg RoundRobinConfig) (*RoundRobin, error) {
+// NewRoundRobin returns a RoundRobin.
+func NewRoundRobin(cfg RoundRobinConfig) *RoundRobin {
 	p := new(RoundRobin)
 	p.cursor.Store(poise.Mix64(cfg.Seed)) // Mix64(0) is 0
-	return p, nil
+	return p
 }
 
 // Prepare returns a Picker for the View.

@@ -64,10 +64,9 @@ type SmoothWeightedRoundRobin struct {
 
 var _ poise.Policy = (*SmoothWeightedRoundRobin)(nil)
 
-// NewSmoothWeightedRoundRobin returns a SmoothWeightedRoundRobin. Every config is
-// legal.
-func NewSmoothWeightedRoundRobin(cfg SmoothWeightedRoundRobinConfig) (*SmoothWeightedRoundRobin, error) {
-	return &SmoothWeightedRoundRobin{seed: cfg.Seed}, nil
+// NewSmoothWeightedRoundRobin returns a SmoothWeightedRoundRobin.
+func NewSmoothWeightedRoundRobin(cfg SmoothWeightedRoundRobinConfig) *SmoothWeightedRoundRobin {
+	return &SmoothWeightedRoundRobin{seed: cfg.Seed}
 }
 
 // Prepare returns a Picker for the View, or a [poise.FieldError] of

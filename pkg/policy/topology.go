@@ -58,7 +58,7 @@ func (c TopologyConfig) withDefaults() (TopologyConfig, error) {
 	}
 	if c.Endpoint == nil {
 		c.Endpoint = func(seed uint64) (poise.Policy, error) {
-			return NewWeightedRandom(WeightedRandomConfig{Seed: seed})
+			return NewWeightedRandom(WeightedRandomConfig{Seed: seed}), nil
 		}
 	}
 	return c, nil

@@ -28,23 +28,23 @@ func newLocality(t reporter, cfg policy.TopologyConfig) *policy.Locality {
 // endpointPolicies are what may pick inside a scope, by name.
 var endpointPolicies = map[string]func(seed uint64) (poise.Policy, error){
 	"RoundRobin": func(seed uint64) (poise.Policy, error) {
-		return policy.NewRoundRobin(policy.RoundRobinConfig{Seed: seed})
+		return policy.NewRoundRobin(policy.RoundRobinConfig{Seed: seed}), nil
 	},
 	"SmoothWeightedRoundRobin": func(seed uint64) (poise.Policy, error) {
-		return policy.NewSmoothWeightedRoundRobin(policy.SmoothWeightedRoundRobinConfig{Seed: seed})
+		return policy.NewSmoothWeightedRoundRobin(policy.SmoothWeightedRoundRobinConfig{Seed: seed}), nil
 	},
 	"Random": func(seed uint64) (poise.Policy, error) {
-		return policy.NewRandom(policy.RandomConfig{Seed: seed})
+		return policy.NewRandom(policy.RandomConfig{Seed: seed}), nil
 	},
 	"WeightedRandom": func(seed uint64) (poise.Policy, error) {
-		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: seed})
+		return policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: seed}), nil
 	},
 	"LeastLoaded": func(uint64) (poise.Policy, error) { return new(policy.LeastLoaded), nil },
 	"PowerOfTwoChoices": func(seed uint64) (poise.Policy, error) {
-		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed})
+		return policy.NewPowerOfTwoChoices(policy.PowerOfTwoChoicesConfig{Seed: seed}), nil
 	},
 	"WeightedLeastRequest": func(seed uint64) (poise.Policy, error) {
-		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: seed})
+		return policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: seed}), nil
 	},
 	"Rendezvous":         func(uint64) (poise.Policy, error) { return new(policy.Rendezvous), nil },
 	"WeightedRendezvous": func(uint64) (poise.Policy, error) { return new(policy.WeightedRendezvous), nil },

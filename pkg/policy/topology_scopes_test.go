@@ -291,7 +291,7 @@ func TestPriority_DrawsApartFromItsEndpointPolicies(t *testing.T) {
 	const bias = 0.03
 	samples := append(crowd("p", 0, 4, 2), crowd("q", 1, 4, 4)...)
 	p := newPriority(t, policy.TopologyConfig{Seed: 5, Overprovisioning: 100, Endpoint: func(uint64) (poise.Policy, error) {
-		return policy.NewRandom(policy.RandomConfig{Seed: 5})
+		return policy.NewRandom(policy.RandomConfig{Seed: 5}), nil
 	}})
 	counts := open(t, p, samples).counts(t, 2*sampleSize(1.0/4, bias)+100)
 	if err := checkShares(counts[4:], bias); err != nil {

@@ -50,9 +50,9 @@ type WeightedLeastRequest struct {
 
 var _ poise.Policy = (*WeightedLeastRequest)(nil)
 
-// NewWeightedLeastRequest returns a WeightedLeastRequest. Every config is legal.
-func NewWeightedLeastRequest(cfg WeightedLeastRequestConfig) (*WeightedLeastRequest, error) {
-	return &WeightedLeastRequest{chance: seeded(cfg.Seed)}, nil
+// NewWeightedLeastRequest returns a WeightedLeastRequest.
+func NewWeightedLeastRequest(cfg WeightedLeastRequestConfig) *WeightedLeastRequest {
+	return &WeightedLeastRequest{chance: seeded(cfg.Seed)}
 }
 
 // Prepare returns a Picker for the View, or a [poise.FieldError] of

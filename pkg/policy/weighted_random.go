@@ -37,9 +37,9 @@ type WeightedRandom struct {
 
 var _ poise.Policy = (*WeightedRandom)(nil)
 
-// NewWeightedRandom returns a WeightedRandom. Every config is legal.
-func NewWeightedRandom(cfg WeightedRandomConfig) (*WeightedRandom, error) {
-	return &WeightedRandom{chance: seeded(cfg.Seed)}, nil
+// NewWeightedRandom returns a WeightedRandom.
+func NewWeightedRandom(cfg WeightedRandomConfig) *WeightedRandom {
+	return &WeightedRandom{chance: seeded(cfg.Seed)}
 }
 
 // Prepare returns a Picker for the View.

@@ -26,12 +26,12 @@ type WeightedRendezvousConfig struct {
 //
 // # Contract
 //
-//   - WeightedRendezvous picks the candidate with the lowest Score of its weight and the hash that Rendezvous takes; of equal scores the higher hash, of equal hashes the earlier.
+//   - WeightedRendezvous picks the candidate with the lowest Score of its weight and the hash that Rendezvous takes; of equal scores the higher hash, of equal hashes the heavier, of equal weights the lesser identity.
 //   - The share of the keys that WeightedRendezvous gives a candidate is its weight over the sum of the weights.
 //   - A change of one weight moves no key between two other candidates, and raising it moves keys only to that candidate.
 //   - Adding a weighted candidate moves keys only to it, and removing one moves only its keys.
 //   - Over equal weights WeightedRendezvous picks as Rendezvous does.
-//   - The order of the candidates changes no pick of WeightedRendezvous, unless two hashes are equal.
+//   - The order of the candidates changes no pick of WeightedRendezvous.
 //   - Without a key WeightedRendezvous answers ErrNoKey, or asks the policy that NoKey names.
 //
 // # Cost
@@ -51,9 +51,9 @@ type WeightedRendezvous struct {
 
 var _ poise.Policy = (*WeightedRendezvous)(nil)
 
-// NewWeightedRendezvous returns a WeightedRendezvous. Every config is legal.
-func NewWeightedRendezvous(cfg WeightedRendezvousConfig) (*WeightedRendezvous, error) {
-	return &WeightedRendezvous{cfg: cfg}, nil
+// NewWeightedRendezvous returns a WeightedRendezvous.
+func NewWeightedRendezvous(cfg WeightedRendezvousConfig) *WeightedRendezvous {
+	return &WeightedRendezvous{cfg: cfg}
 }
 
 // Prepare returns a Picker for the View, or the error of the NoKey policy.
@@ -65,9 +65,10 @@ func (p *WeightedRendezvous) Prepare(v *poise.View) (poise.Picker, error) {
 	if err != nil {
 		return nil, err
 	}
+	rows := carryRows(&p.newest, v, p.cfg.Hash)
 	return &weightedRendezvousPicker{
-		keyless: keyless, view: v, shares: sharesOf(v),
-		rows: carryRows(&p.newest, v, p.cfg.Hash), custom: newStreamHash(p.cfg.Hash),
+		keyless: keyless, view: v, shares: sharesOf(v, rows.ids),
+		rows: rows, custom: newStreamHash(p.cfg.Hash),
 	}, nil
 }
 
@@ -96,7 +97,7 @@ func (p *weightedRendezvousPicker) Pick(q poise.Query) (poise.Selection, error) 
 	for k, constant := range row {
 		hash := poise.Mix64(uint64(state)*power[k] + constant)
 		if !best.hopeless(hash, inverses[k]) {
-			best.enter(k, hash, poise.Score(hash, p.shares.weights[k]))
+			best.enter(k, hash, poise.Score(hash, p.shares.weights[k]), &p.shares)
 		}
 	}
 	return p.view.Select(p.view.Eligible(best.position))
@@ -117,7 +118,7 @@ func (p *weightedRendezvousPicker) pickSlow(q *poise.Query) (poise.Selection, er
 	for k := range n {
 		position := p.view.NextEligible(rest.At(k))
 		if hash := m.hash(position); !best.hopeless(hash, p.shares.inverses[position]) {
-			best.enter(position, hash, poise.Score(hash, p.shares.weights[position]))
+			best.enter(position, hash, poise.Score(hash, p.shares.weights[position]), &p.shares)
 		}
 	}
 	m.part()

@@ -45,10 +45,7 @@ func letters(samples []poise.Sample, indices []int) string {
 
 func newSmooth(t reporter, seed uint64) *policy.SmoothWeightedRoundRobin {
 	t.Helper()
-	p, err := policy.NewSmoothWeightedRoundRobin(policy.SmoothWeightedRoundRobinConfig{Seed: seed})
-	if err != nil {
-		t.Fatalf("NewSmoothWeightedRoundRobin: %v", err)
-	}
+	p := policy.NewSmoothWeightedRoundRobin(policy.SmoothWeightedRoundRobinConfig{Seed: seed})
 	return p
 }
 
@@ -95,19 +92,13 @@ func changeSamples(t *rapid.T, samples []poise.Sample, large bool, joined *int) 
 
 func newWeightedRandom(t reporter, seed uint64) *policy.WeightedRandom {
 	t.Helper()
-	p, err := policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: seed})
-	if err != nil {
-		t.Fatalf("NewWeightedRandom: %v", err)
-	}
+	p := policy.NewWeightedRandom(policy.WeightedRandomConfig{Seed: seed})
 	return p
 }
 
 func newWeightedLeastRequest(t reporter, seed uint64) *policy.WeightedLeastRequest {
 	t.Helper()
-	p, err := policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: seed})
-	if err != nil {
-		t.Fatalf("NewWeightedLeastRequest: %v", err)
-	}
+	p := policy.NewWeightedLeastRequest(policy.WeightedLeastRequestConfig{Seed: seed})
 	return p
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/policy"
 	"github.com/copyleftdev/poise-go/pkg/transform"
 	"pgregory.net/rapid"
 )
@@ -430,6 +431,71 @@ func TestNewSlowStart_RefusesWhatIsOutOfRange(t *testing.T) {
 	if _, err := transform.NewSlowStart(transform.SlowStartConfig{Window: 1, Aggression: math.MaxFloat64, MinPercent: 100, Steps: 1}); err != nil {
 		t.Errorf("legal extremes: %v", err)
 	}
+}
+
+// Cases: B51 (b).
+func TestSlowStart_RampsSmoothWeightedRoundRobin(t *testing.T) {
+	byHand := counts(t, func(step int) []poise.Sample { return weighing(t, 10, uint32(step)) })
+	for _, third := range []bool{false, true} {
+		s := newRamp(t, transform.SlowStartConfig{Window: 10 * time.Second})
+		run(t, s.chain, weighing(t, 10), seconds(-1))
+		ramped := counts(t, func(step int) []poise.Sample {
+			samples := weighing(t, 10, 10, 10)
+			if !third || step < 5 {
+				samples = samples[:2]
+			}
+			if step == 1 { // the newcomer joins at second 0
+				run(t, s.chain, samples, seconds(0))
+			}
+			run(t, s.chain, samples, seconds(float64(step)))
+			return s.chain.Samples()
+		})
+		for k := range ramped {
+			step := k + 1
+			if exact := 220 * float64(step) / (10 + float64(step)); !third && math.Abs(float64(ramped[k][1])-exact) > 2 {
+				t.Errorf("step %d: the newcomer got %d of 220 picks, want %.1f within 2", step, ramped[k][1], exact)
+			}
+			if off := ramped[k][1] - byHand[k][1]; off > 3 || !third && off < -3 {
+				t.Errorf("step %d: %d picks, by hand %d", step, ramped[k][1], byHand[k][1])
+			}
+		}
+	}
+}
+
+// counts makes 220 picks of SmoothWeightedRoundRobin at each of ten steps, and
+// returns how often each member was picked.
+func counts(t *testing.T, list func(step int) []poise.Sample) [][]int {
+	t.Helper()
+	var result [][]int
+	p := new(policy.SmoothWeightedRoundRobin)
+	for step := 1; step <= 10; step++ {
+		var candidates []poise.Candidate
+		for _, s := range list(step) {
+			candidates = append(candidates, s)
+		}
+		v, err := poise.NewView(candidates)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picker, err := p.Prepare(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		picks := make([]int, v.Len())
+		for range 220 {
+			selection, err := picker.Pick(poise.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			i, err := v.Index(selection)
+			if err != nil {
+				t.Fatal(err)
+			}
+			picks[i]++
+		}
+		result = append(result, picks)
+	}
+	return result
 }
 
 func TestSlowStart_Bounds_Law(t *testing.T) {

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -17,10 +19,18 @@ type result struct {
 	Runs      int       `json:"runs"`
 	Calls     int       `json:"calls"`
 	Held      int       `json:"held"`
+	Open      int       `json:"open"` // do not hold, and are known not to
 	Failures  []failure `json:"failures"`
 	Chapters  []chapter `json:"chapters"`
 
 	matrix []sim.Result
+	ran    map[string]bool // scenarios
+}
+
+// fail notes and prints one failure.
+func (r *result) fail(out io.Writer, name, text string) {
+	r.Failures = append(r.Failures, failure{Name: name, Text: text})
+	fmt.Fprintln(out, text)
 }
 
 // failure is one bound that did not hold.

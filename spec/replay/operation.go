@@ -118,3 +118,26 @@ func (g *Graph) shortest(operations []Operation) []int {
 	}
 	return by
 }
+
+// Walks returns for each operation a shortest path of operations that ends with it,
+// from an initial state in which nobody is in a call.
+func (g *Graph) Walks(busy func(Record) []string) ([][]Operation, error) {
+	operations, err := g.operations(busy)
+	if err != nil {
+		return nil, err
+	}
+	by := g.shortest(operations)
+	var walks [][]Operation
+	for i, o := range operations {
+		if by[o.From] == -2 {
+			continue
+		}
+		walk := []Operation{operations[i]}
+		for state := o.From; by[state] >= 0; state = operations[by[state]].From {
+			walk = append(walk, operations[by[state]])
+		}
+		slices.Reverse(walk)
+		walks = append(walks, walk)
+	}
+	return walks, nil
+}

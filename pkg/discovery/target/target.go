@@ -73,7 +73,7 @@ func parseFile(path string) (string, error) {
 		if !strings.HasPrefix(after, "/") {
 			return "", refuse("target.file", path, ErrFileHost)
 		}
-		path = after
+		path = "/" + strings.TrimLeft(after, "/")
 	}
 	if strings.HasSuffix(path, "/") || strings.ContainsRune(path, 0) {
 		return "", refuse("target.file", path, ErrEmpty)

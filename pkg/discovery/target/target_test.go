@@ -22,6 +22,7 @@ func TestParse_KnowsItsSchemes(t *testing.T) {
 		{"static:a:80,a:81,[::1]:80", "static:a:80,a:81,[::1]:80", target.Static, []string{"a", "::1"}},
 		{"file:backends.txt", "file:backends.txt", target.File, nil},
 		{"file:///etc/backends.txt", "file:/etc/backends.txt", target.File, nil},
+		{"file:////etc/backends.txt", "file:/etc/backends.txt", target.File, nil},
 		{"dns:orders.internal:8080", "dns:orders.internal:8080", target.DNS, []string{"orders.internal"}},
 		{"dns:///orders.internal:8080", "dns:orders.internal:8080", target.DNS, []string{"orders.internal"}},
 		{"dns+srv:_http._tcp.orders.internal", "dns+srv:_http._tcp.orders.internal", target.SRV, []string{"orders.internal"}},

@@ -55,7 +55,7 @@ Failed == {"failure", "overloaded"}
 Min(a, b) == IF a < b THEN a ELSE b
 Max(a, b) == IF a < b THEN b ELSE a
 RECURSIVE Doubled(_)
-Doubled(n) == IF n = 0 THEN OpenFor ELSE Min(2 * Doubled(n - 1), MaxOpenFor)
+Doubled(n) == IF n <= 0 THEN OpenFor ELSE Min(2 * Doubled(n - 1), MaxOpenFor)
 
 \* The times open that the jitter may draw from a whole.
 Jittered(whole) == (whole - whole \div 2)..whole

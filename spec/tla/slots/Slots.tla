@@ -120,7 +120,7 @@ Resume(c) == /\ pc[c] = ""
 
 \* Go: (*Slots).Remove, the store.
 RemoveStore(c) == /\ pc[c] = ""
-                  /\ state' = "removed"
+                  /\ state' = IF Bug = "RemoveDrains" THEN "draining" ELSE "removed"
                   /\ slot' = IF Bug = "RemoveTakesSlots" THEN [d \in Callers |-> "ended"] ELSE slot
                   /\ Goes("RemoveStore", c, "Remove", "state")
                   /\ UNCHANGED <<used, retired, idle>>
@@ -199,6 +199,7 @@ IdleInTheEnd == <>[](\A c \in Callers : call[c] # "Begin") => (state = "removed"
 
 \* Claim: Remove is final: Drain and Resume after it change nothing.
 RemoveIsFinal == [][state = "removed" => state' = "removed"]_vars
+RemoveRemoves == [][last'.op = "RemoveStore" => state' = "removed"]_vars
 
 \* Claim: The first Release of a Slot gives it back and returns true; every later
 \* one returns false and changes nothing.
