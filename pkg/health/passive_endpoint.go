@@ -49,7 +49,7 @@ const (
 	// partialSurely is how many standard deviations peers may do worse than they seem,
 	// and partialPrior is how many remembered calls of theirs count beside those since.
 	partialSurely = 1
-	partialPrior  = 8
+	partialPrior  = 16
 	// accusedRun is how many more failures end an accusation that nobody looks into.
 	accusedRun = 20
 	// guiltyOdds and innocentOdds end an accusation.
@@ -214,6 +214,10 @@ func (e *PassiveEndpoint) begin(word uint64, at int64) PassiveCall {
 
 // BeginFor is Begin of a call that the policy gave to the suspect and that goes here
 // instead. What becomes of it is held for or against the suspect, too.
+//
+// # Contract
+//
+//   - A suspect is ejected when calls that failed there succeed elsewhere, and cleared when they fail there too.
 func (e *PassiveEndpoint) BeginFor(suspect *PassiveEndpoint, now time.Time) PassiveCall {
 	c := e.Begin(now)
 	if suspect == e || suspect.health != e.health || !suspect.Accused() {
@@ -233,6 +237,10 @@ func (e *PassiveEndpoint) heard() uint64 { return e.answered.Load() + e.spoke.Lo
 
 // Answered judges a call at the first byte of its answer; End of it then says nothing
 // more, but for what came later in the body. It reports whether Ejected has changed of anybody.
+//
+// # Contract
+//
+//   - What becomes of a body after a sound beginning is no run of failures, but counts as serving a part.
 func (e *PassiveEndpoint) Answered(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
 	if c.phase != callBegun {
 		return false
@@ -242,6 +250,17 @@ func (e *PassiveEndpoint) Answered(c *PassiveCall, r poise.Result, now time.Time
 }
 
 // End ends a call. It reports whether Ejected has changed of anybody.
+//
+// # Contract
+//
+//   - A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
+//   - An endpoint that fails more often than its peers is ejected although it serves, unless as many as MaxPartialPercent are out for that.
+//   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
+//   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
+//   - Results of calls that began before the last ejection change nothing but that.
+//   - A late answer of an endpoint that was ejected for silence brings it back.
+//   - The first success after nobody served makes every ejected endpoint due within half a second.
+//   - In fleets of any size each success of a peer counts in the end.
 func (e *PassiveEndpoint) End(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
 	phase := c.phase
 	c.phase = callEnded

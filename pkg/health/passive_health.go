@@ -91,6 +91,7 @@ const (
 //   - At most one trial of an endpoint runs at once.
 //   - An ejected endpoint whose trial succeeds is Returning, and Serving after ReturnSuccesses.
 //   - A late Advance ejects nobody.
+//   - A clock that steps freezes nothing: what waits for a time waits at most once more.
 //   - Used by one goroutine, equal seeds and equal inputs give equal results.
 //
 // # Cost
@@ -298,6 +299,11 @@ func (p *PassiveHealth) earn() {
 // has one. allow says whether this call may go to it (eligible otherwise, untried, of its
 // scope). repeatable calls are preferred. The claim is ended by End of the PassiveCall.
 // The common case, nobody ejected, is one atomic load.
+//
+// # Contract
+//
+//   - While the fleet serves and refuses little, trials that cost a call are at most TrialShare of the calls that succeed.
+//   - Calls that must not be sent twice leave a due trial to others for a moment.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
 	free, due := p.dueFree.Load(), p.due.Load()
 	if free == never && due == never {
@@ -372,6 +378,10 @@ func (p *PassiveHealth) claim(q *trialQueue, repeatable bool, allow func(value a
 // LeastRecentlyTried returns the best of the ejected for a call that finds nobody else:
 // one that serves a part if there is one, and else the one that was not tried for the
 // longest time.
+//
+// # Contract
+//
+//   - LeastRecentlyTried prefers those that serve a part, and of others the one that no call was sent to for the longest time.
 func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.Time) (e *PassiveEndpoint, ok bool) {
 	p.enter(now)
 	defer p.mu.Unlock()
@@ -392,6 +402,10 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 // while callers of more than a third of the endpoints wait in vain, a multiple of the part
 // that ended in silence, if that is more: retries after Overloaded and Silent stop while it is over a
 // quarter. Calls to ejected endpoints do not count.
+//
+// # Contract
+//
+//   - OverloadedShare is near 1 where all is refused, and silence of one endpoint of several does not raise it.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
 	defer p.mu.Unlock()
@@ -403,6 +417,11 @@ func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 // returns when it is to be called again (zero: not before the next Add), and whether
 // Ejected has changed of anybody. late is by how much the caller came later than it was
 // asked to: a pause of the process blames nobody.
+//
+// # Contract
+//
+//   - A trial that does not end counts as silent after a while, so that the next can begin.
+//   - Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all but the unreachable are back for a time.
 func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Time, changed bool) {
 	at := p.enter(now)
 	defer p.mu.Unlock()

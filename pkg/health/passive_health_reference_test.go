@@ -437,7 +437,7 @@ func (s *slowPassive) add(i int, failed bool) {
 	served, broken := s.since(e.sumMark, i)
 	if known, lost := s.peersRemember(i); known > 0 {
 		q = max(q, surelyOf(known, lost))
-		served, broken = served+8*(1-q), broken+8*q
+		served, broken = served+16*(1-q), broken+16*q
 	}
 	q = min(max(q, surelyOf(served, broken)), 0.999)
 	if p := (1 + q) / 2; failed {
