@@ -544,6 +544,7 @@ func (e *PassiveEndpoint) clear() { e.sum = 0 }
 // setRun sets the length of the run of failures. Requires mu.
 func (e *PassiveEndpoint) setRun(run int) {
 	runs := &e.health.runs
+	e.health.failing += run - e.run
 	if e.run > 0 {
 		runs[min(e.run, runLengths-1)]--
 	}
@@ -728,10 +729,12 @@ func (e *PassiveEndpoint) add(failed bool, at int64) {
 
 // surePeerRate is the worst that the share of failures of its peers may be: of what is
 // remembered of them, or of what they did since, with some of that as a beginning.
-// Requires mu.
+// Failures that no success has followed yet count, or an outage of all would look like
+// one of those that it met first. Requires mu.
 func (e *PassiveEndpoint) surePeerRate() float64 {
 	p := e.health
 	rate, since := p.cfg.PeerRate, p.since(e.sumMark, e)
+	since.failed += float64(p.failing - e.run)
 	if known := p.peerRecord(e); known.served > 0 {
 		rate = max(rate, known.surely(partialSurely))
 		since.failed += partialPrior * rate

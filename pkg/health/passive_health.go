@@ -135,6 +135,7 @@ type PassiveHealth struct {
 	ejectedAt  int64 // instant of the last ejection
 	partial    int   // ejected for EjectedPartial
 	runs       [runLengths]int
+	failing    int    // sum of the runs
 	failed     uint64 // failures of endpoints that succeeded afterwards
 	peers      record // sum of what the endpoints remember, as of the instant remembered
 	remembered int64

@@ -435,6 +435,11 @@ func (s *slowPassive) add(i int, failed bool) {
 	}
 	q := s.cfg.PeerRate
 	served, broken := s.since(e.sumMark, i)
+	for k, peer := range s.endpoints {
+		if k != i {
+			broken += float64(peer.run)
+		}
+	}
 	if known, lost := s.peersRemember(i); known > 0 {
 		q = max(q, surelyOf(known, lost))
 		served, broken = served+16*(1-q), broken+16*q
