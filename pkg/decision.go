@@ -5,8 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 )
 
 // Rule is the rule of a policy that decided a pick, in a few words in lower case, such
@@ -63,6 +63,7 @@ type Note struct {
 //   - Note finds what AddNote added, as long as there was room for it.
 //   - A Decision with more notes than it has room for keeps the first.
 //   - A Decision can be printed whatever a policy filled in.
+//   - The text of a Decision has no control characters but its own line breaks.
 //
 // # Cost
 //
@@ -141,7 +142,7 @@ type ScopeChoice struct {
 
 // String returns the choice in one line.
 func (s ScopeChoice) String() string {
-	text := fmt.Sprintf("%s chose priority %d", s.Policy, s.Priority)
+	text := fmt.Sprintf("%s chose priority %d", printable.Text(s.Policy), s.Priority)
 	if s.Panic {
 		text += " in panic"
 	}
@@ -167,9 +168,9 @@ func (d Decision) String() string {
 	}
 	var b strings.Builder
 	if d.Rule == RuleNone {
-		fmt.Fprintf(&b, "%s chose nothing: %v", d.Policy, d.Err)
+		fmt.Fprintf(&b, "%s chose nothing: %s", printable.Text(d.Policy), printable.Text(fmt.Sprint(d.Err)))
 	} else {
-		fmt.Fprintf(&b, "%s chose %s: %s", d.Policy, d.name(d.Chosen), d.Rule)
+		fmt.Fprintf(&b, "%s chose %s: %s", printable.Text(d.Policy), d.name(d.Chosen), printable.Text(string(d.Rule)))
 	}
 	if d.Scope.Policy != "" {
 		fmt.Fprintf(&b, "\n  %s", d.Scope)
@@ -183,9 +184,9 @@ func (d Decision) String() string {
 		switch {
 		case n.Name == "":
 		case n.Candidate:
-			fmt.Fprintf(&b, "\n  %s: %s", n.Name, d.name(int(min(n.Value, math.MaxInt))))
+			fmt.Fprintf(&b, "\n  %s: %s", printable.Text(n.Name), d.name(int(min(n.Value, math.MaxInt))))
 		default:
-			fmt.Fprintf(&b, "\n  %s: %d", n.Name, n.Value)
+			fmt.Fprintf(&b, "\n  %s: %d", printable.Text(n.Name), n.Value)
 		}
 	}
 	for i := range d.View.Len() {
@@ -202,7 +203,7 @@ func (d Decision) name(index int) string {
 		return "?"
 	}
 	// An identity with a line break could pass itself off as another line.
-	if strings.ContainsFunc(s.ID, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+	if strings.ContainsFunc(s.ID, printable.IsOdd) {
 		return strconv.Quote(s.ID)
 	}
 	return s.ID
@@ -219,5 +220,5 @@ func (d Decision) figure(c Compared) string {
 			return fmt.Sprintf("load %d at weight %v", c.Figure, s.Weight)
 		}
 	}
-	return fmt.Sprintf("%s %d", d.Measure, c.Figure)
+	return fmt.Sprintf("%s %d", printable.Text(string(d.Measure)), c.Figure)
 }

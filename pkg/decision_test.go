@@ -102,3 +102,20 @@ func TestDecision_AndErrorsQuoteIdentitiesThatCouldPassForMore(t *testing.T) {
 		t.Errorf("the error reads %q", err)
 	}
 }
+
+// Claim: The text of a Decision has no control characters but its own line breaks.
+func TestDecision_EscapesWhateverAPolicyFilledIn(t *testing.T) {
+	const odd = "a\r\nb\x1b[2J\u202e"
+	d := poise.Decision{
+		View: view(t, poise.Sample{ID: odd}), Policy: odd, Measure: odd, ComparedLen: 1, Err: errors.New(odd),
+		Scope: poise.ScopeChoice{Policy: odd, Locality: odd, EffectiveWeight: 1},
+		Notes: [2]poise.Note{{Name: odd}, {Name: odd, Candidate: true}},
+	}
+	for _, rule := range []poise.Rule{poise.RuleNone, odd} {
+		d.Rule = rule
+		text := d.String()
+		if strings.ContainsAny(text, "\r\x1b\u202e") || strings.Count(text, "\n") != 5 {
+			t.Errorf("it reads %q", text)
+		}
+	}
+}

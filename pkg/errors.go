@@ -3,6 +3,8 @@ package poise
 import (
 	"errors"
 	"fmt"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 )
 
 // Errors of a pick. None of them changes the state of a policy, but that a pick
@@ -92,7 +94,8 @@ type FieldError struct {
 	Err error
 }
 
-// Error returns the sentinel's text, the field and the value.
+// Error returns the sentinel's text, the field and the value, on one line: control
+// characters are escaped.
 func (e *FieldError) Error() string {
 	format := "%v: %s is %v"
 	switch e.Value.(type) {
@@ -101,7 +104,7 @@ func (e *FieldError) Error() string {
 	case Status, Reason:
 		format = "%v: %s is %d" // an unknown one has no name
 	}
-	return fmt.Sprintf(format, e.Err, e.Field, e.Value)
+	return printable.Text(fmt.Sprintf(format, e.Err, e.Field, e.Value))
 }
 
 // Unwrap returns the sentinel.

@@ -53,6 +53,9 @@ func (d *Directory[V]) apply(by *Session[V], f func(*batch[V]) error) (past *pub
 	if err := f(&b); err != nil {
 		return nil, 0, err
 	}
+	if before, after := len(d.entries), b.members(); after > before && after > d.cfg.MaxMembers {
+		return nil, 0, &LimitError{Found: int64(after), Limit: int64(d.cfg.MaxMembers), Err: ErrTooManyMembers}
+	}
 	if b.effective && p.snapshot.revision == math.MaxUint64 {
 		return nil, 0, ErrExhausted
 	}
@@ -223,6 +226,21 @@ func (e *entry[V]) claimOf(by *source[V]) int {
 		}
 	}
 	return -1
+}
+
+// members returns how many members there will be.
+func (b *batch[V]) members() int {
+	n := len(b.d.entries)
+	for id, e := range b.touched {
+		_, before := b.d.entries[id]
+		switch after := e.member != nil; {
+		case after && !before:
+			n++
+		case before && !after:
+			n--
+		}
+	}
+	return n
 }
 
 // commit writes the batch into the directory.

@@ -3,6 +3,7 @@
 package discovery
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"time"
@@ -23,6 +24,10 @@ type Config[V any] struct {
 	// DrainFor is how long a drain may last before FinishDrains ends it in spite
 	// of work; 0 is no limit.
 	DrainFor time.Duration
+	// MaxMembers is the most members that there may be, with those that drain; 1 or
+	// more, default 1,000,000. It is the last line: a Poller bounds each list of its
+	// source, and a source of any other kind only this.
+	MaxMembers int
 	// Revision is the number of the first snapshot, which is empty; for a directory
 	// whose readers have seen an earlier one.
 	Revision uint64
@@ -42,6 +47,7 @@ type Config[V any] struct {
 //   - The value of a member is that of the source whose claim is the oldest.
 //   - Close keeps the last snapshot, wakes everybody who waits, and refuses every later change.
 //   - Closed reports at any time whether the Directory was closed.
+//   - A change that would leave more than MaxMembers members is refused with a LimitError and changes nothing, unless it leaves no more than there were.
 //   - A change that needs a revision when none is left is refused, and changes nothing.
 //
 // # Cost
@@ -103,11 +109,14 @@ type source[V any] struct {
 
 // New returns an empty Directory, or a [poise.FieldError].
 func New[V any](cfg Config[V]) (*Directory[V], error) {
+	cfg.MaxMembers = cmp.Or(cfg.MaxMembers, 1_000_000)
 	switch {
 	case cfg.Equal == nil:
 		return nil, refuse("Equal", nil, ErrMissing)
 	case cfg.DrainFor < 0:
 		return nil, refuse("DrainFor", cfg.DrainFor, ErrOutOfRange)
+	case cfg.MaxMembers < 1:
+		return nil, refuse("MaxMembers", cfg.MaxMembers, ErrOutOfRange)
 	}
 	kind := reflect.TypeFor[V]().Kind()
 	d := &Directory[V]{

@@ -7,7 +7,8 @@ import (
 
 // Reasons of a LimitError. The members of the last good list stay.
 var (
-	// ErrTooManyMembers means a list with more members than PollerConfig allows.
+	// ErrTooManyMembers means a list with more members than PollerConfig allows, or a
+	// change that leaves more members than Config of the Directory allows.
 	ErrTooManyMembers = errors.New("discovery: too many members in one list")
 	// ErrShrunk means a list with so few members, beside those of the last good one,
 	// that PollerConfig does not believe it yet.
@@ -16,12 +17,12 @@ var (
 	ErrTooLarge = errors.New("discovery: too many bytes in one answer")
 )
 
-// LimitError is an answer of a source that was refused as a whole because of its
-// size.
+// LimitError is an answer of a source, or a change, that was refused as a whole
+// because of its size.
 type LimitError struct {
 	// Err is ErrTooManyMembers, ErrShrunk or ErrTooLarge.
 	Err error
-	// Found is the number of members or bytes; of bytes as far as they were read.
+	// Found is the number of members or bytes, as far as they were read.
 	Found int64
 	// Limit is the most, or with ErrShrunk the least, that would have been taken.
 	Limit int64

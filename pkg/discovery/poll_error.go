@@ -1,6 +1,10 @@
 package discovery
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
+)
 
 // PollError is the failure of one Poll. The members of the last good list stay.
 type PollError struct {
@@ -15,7 +19,7 @@ type PollError struct {
 // Error names the source, the number of failures and the cause. Control characters
 // of the cause are escaped.
 func (e *PollError) Error() string {
-	return fmt.Sprintf("discovery: source %q, failure %d in a row: %s", e.Source, e.ConsecutiveFailures, printable(e.Err.Error()))
+	return fmt.Sprintf("discovery: source %q, failure %d in a row: %s", e.Source, e.ConsecutiveFailures, printable.Text(e.Err.Error()))
 }
 
 // Unwrap returns the cause.

@@ -171,6 +171,9 @@ func (s *Session[V]) reconcile(list []Entry[V], dated *uint64) (t ListResult, er
 // any other list.
 func (b *batch[V]) reconcile(list []Entry[V], t *ListResult) error {
 	d := b.d
+	if len(list) > d.cfg.MaxMembers {
+		return &LimitError{Found: int64(len(list)), Limit: int64(d.cfg.MaxMembers), Err: ErrTooManyMembers}
+	}
 	d.rounds++
 	named := 0 // of the members that the source claims
 	for i := range list {

@@ -1,6 +1,10 @@
 package dispatch
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
+)
 
 // MemberError is why a member is left out while the others are served.
 type MemberError struct {
@@ -11,9 +15,9 @@ type MemberError struct {
 	Err error
 }
 
-// Error names the member and the cause.
+// Error names the member and the cause, with control characters escaped.
 func (e *MemberError) Error() string {
-	return fmt.Sprintf("dispatch: member %q, incarnation %d, is left out: %v", e.ID, e.Incarnation, e.Err)
+	return fmt.Sprintf("dispatch: member %q, incarnation %d, is left out: %s", e.ID, e.Incarnation, printable.Text(e.Err.Error()))
 }
 
 // Unwrap returns the cause.

@@ -10,6 +10,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 	"github.com/copyleftdev/poise-go/pkg/observe"
 	"github.com/copyleftdev/poise-go/pkg/transform"
@@ -273,7 +274,7 @@ func (ms *membership) build(members []*member, lenient bool, now time.Time) (p *
 func (ms *membership) try(members []*member, now time.Time) (p *published, again time.Time, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p, err = nil, fmt.Errorf("%w: %v", ErrPolicyPanic, v)
+			p, err = nil, fmt.Errorf("%w: %s", ErrPolicyPanic, printable.Text(fmt.Sprint(v)))
 			ms.reset(ms.base())
 		}
 	}()

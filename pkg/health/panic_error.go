@@ -1,6 +1,10 @@
 package health
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
+)
 
 // PanicError is the failure of a probe that panicked, or ended its goroutine.
 type PanicError struct {
@@ -10,10 +14,10 @@ type PanicError struct {
 	Stack []byte
 }
 
-// Error names the value.
+// Error names the value, with control characters escaped.
 func (e *PanicError) Error() string {
 	if e.Value == nil {
 		return "health: the probe ended its goroutine"
 	}
-	return fmt.Sprintf("health: the probe panicked: %v", e.Value)
+	return fmt.Sprintf("health: the probe panicked: %s", printable.Text(fmt.Sprint(e.Value)))
 }

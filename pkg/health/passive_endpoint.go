@@ -49,7 +49,7 @@ const (
 	// partialSurely is how many standard deviations peers may do worse than they seem,
 	// and partialPrior is how many remembered calls of theirs count beside those since.
 	partialSurely = 1
-	partialPrior  = 16
+	partialPrior  = 8
 	// accusedRun is how many more failures end an accusation that nobody looks into.
 	accusedRun = 20
 	// guiltyOdds and innocentOdds end an accusation.
@@ -69,6 +69,9 @@ const (
 //
 //   - Share is above 0 and at most 1, and 1 of an endpoint that is Serving and has not said "too busy".
 //   - "Too busy" lowers Share, which time brings back to 1.
+//   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
+//   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
+//   - A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
 //   - What becomes of a call counts for nothing after Remove.
 //   - A probe that passes brings back an endpoint that nothing could be sent to.
 //
@@ -123,8 +126,10 @@ type PassiveEndpoint struct {
 	runLate peerMark
 	late    bool
 	// The cumulative sum of evidence that it serves worse than its peers.
-	sum     float64
-	sumMark peerMark
+	// Unweighed: a failure is not part of it yet.
+	sum       float64
+	sumMark   peerMark
+	unweighed bool
 	// Silence: what was seen of it when it last spoke, how long ago that is, and how
 	// many calls had begun at the ends of parts of that time.
 	quietHeard, quietStarted, quietWaiting uint64
@@ -237,10 +242,6 @@ func (e *PassiveEndpoint) heard() uint64 { return e.answered.Load() + e.spoke.Lo
 
 // Answered judges a call at the first byte of its answer; End of it then says nothing
 // more, but for what came later in the body. It reports whether Ejected has changed of anybody.
-//
-// # Contract
-//
-//   - What becomes of a body after a sound beginning is no run of failures, but counts as serving a part.
 func (e *PassiveEndpoint) Answered(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
 	if c.phase != callBegun {
 		return false
@@ -253,13 +254,9 @@ func (e *PassiveEndpoint) Answered(c *PassiveCall, r poise.Result, now time.Time
 //
 // # Contract
 //
-//   - A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
-//   - An endpoint that fails more often than its peers is ejected although it serves, unless as many as MaxPartialPercent are out for that.
-//   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
-//   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
-//   - Results of calls that began before the last ejection change nothing but that.
 //   - A late answer of an endpoint that was ejected for silence brings it back.
-//   - The first success after nobody served makes every ejected endpoint due within half a second.
+//   - Any other result of a call that began before the last ejection changes nothing.
+//   - What becomes of a body after a sound beginning is no run of failures, but counts as serving a part.
 //   - In fleets of any size each success of a peer counts in the end.
 func (e *PassiveEndpoint) End(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
 	phase := c.phase
@@ -539,12 +536,11 @@ func (e *PassiveEndpoint) weighShare(at int64) {
 }
 
 // clear forgets the evidence that it serves worse than its peers. Requires mu.
-func (e *PassiveEndpoint) clear() { e.sum = 0 }
+func (e *PassiveEndpoint) clear() { e.sum, e.unweighed = 0, false }
 
 // setRun sets the length of the run of failures. Requires mu.
 func (e *PassiveEndpoint) setRun(run int) {
 	runs := &e.health.runs
-	e.health.failing += run - e.run
 	if e.run > 0 {
 		runs[min(e.run, runLengths-1)]--
 	}
@@ -564,7 +560,7 @@ func (e *PassiveEndpoint) note() {
 		word |= flagRemoved
 	case e.state == Ejected:
 		word |= flagEjected
-	case e.state == Serving && e.run == 0 && e.sum == 0 && e.misses == 0:
+	case e.state == Serving && e.run == 0 && e.sum == 0 && !e.unweighed && e.misses == 0:
 		word |= flagPlain
 	}
 	if e.accused {
@@ -660,7 +656,7 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 	if (r.Outcome == poise.Failure || e.silentRun != silent) && e.sumKeys.add(c.key) {
 		e.add(true, at)
 	}
-	p.press(r.Outcome != poise.Failure, at)
+	p.press(at)
 	if cause := e.verdict(e.runKeys, at); cause != NotEjected {
 		e.eject(cause, at)
 		return true
@@ -708,15 +704,24 @@ func (e *PassiveEndpoint) brokeOff(c *PassiveCall, r poise.Result, now time.Time
 
 // add adds a call to the evidence that it serves worse than its peers. Requires mu.
 func (e *PassiveEndpoint) add(failed bool, at int64) {
-	if e.sum == 0 {
+	if e.sum == 0 && !e.unweighed {
 		if !failed {
 			return
 		}
-		e.clear()
 		e.sumMark = e.health.mark(e)
+	}
+	if e.health.since(e.sumMark, e).served < 1 {
+		// Until a peer has served since the first failure, everybody may fail alike: one
+		// failure stands for all of that time, and a success is the end of it.
+		e.unweighed = failed
+		return
 	}
 	q := e.surePeerRate()
 	p1 := (1 + q) / 2
+	if e.unweighed {
+		e.unweighed = false
+		e.sum = math.Log(p1 / q)
+	}
 	if failed {
 		e.sum += math.Log(p1 / q)
 	} else {
@@ -729,12 +734,10 @@ func (e *PassiveEndpoint) add(failed bool, at int64) {
 
 // surePeerRate is the worst that the share of failures of its peers may be: of what is
 // remembered of them, or of what they did since, with some of that as a beginning.
-// Failures that no success has followed yet count, or an outage of all would look like
-// one of those that it met first. Requires mu.
+// Requires mu.
 func (e *PassiveEndpoint) surePeerRate() float64 {
 	p := e.health
 	rate, since := p.cfg.PeerRate, p.since(e.sumMark, e)
-	since.failed += float64(p.failing - e.run)
 	if known := p.peerRecord(e); known.served > 0 {
 		rate = max(rate, known.surely(partialSurely))
 		since.failed += partialPrior * rate

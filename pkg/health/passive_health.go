@@ -33,9 +33,9 @@ const (
 	mostFail  = 100
 	// rememberedFor is for how long what is remembered need not be looked at again.
 	rememberedFor = int64(time.Millisecond)
-	// lostShare is how many trials a call pays for that is refused or waits in vain, and
-	// any failed call after lostRun and lostRounds for each endpoint were lost in a row or
-	// while more than shortOf of all are refused; then all are due once in pressAgain.
+	// lostShare is how many trials a failed call pays for after lostRun and lostRounds for
+	// each endpoint were lost in a row, or while more than shortOf of all are refused; they
+	// are due once in pressAgain.
 	lostShare  = 0.1
 	lostRun    = 10
 	lostRounds = 2
@@ -86,6 +86,7 @@ const (
 //
 //   - What fails everywhere alike ejects nobody.
 //   - An endpoint that serves nothing is ejected while others serve, however many of the fleet are out.
+//   - An endpoint that fails more often than its peers is ejected although it serves, unless as many as MaxPartialPercent are out for that.
 //   - Cancelled and Invalid change nothing.
 //   - LeastRecentlyTried returns an ejected endpoint while there is one that allow lets through.
 //   - At most one trial of an endpoint runs at once.
@@ -135,7 +136,6 @@ type PassiveHealth struct {
 	ejectedAt  int64 // instant of the last ejection
 	partial    int   // ejected for EjectedPartial
 	runs       [runLengths]int
-	failing    int    // sum of the runs
 	failed     uint64 // failures of endpoints that succeeded afterwards
 	peers      record // sum of what the endpoints remember, as of the instant remembered
 	remembered int64
@@ -161,6 +161,10 @@ type PassiveHealth struct {
 }
 
 // NewPassiveHealth returns a PassiveHealth of no endpoints, or a [poise.FieldError].
+//
+// # Contract
+//
+//   - Off judges nothing.
 func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -303,8 +307,11 @@ func (p *PassiveHealth) earn() {
 //
 // # Contract
 //
-//   - While the fleet serves and no call is refused or waits in vain, trials that cost a call are at most TrialShare of the calls that succeed.
+//   - While the fleet serves and refuses little, trials that cost a call are at most TrialShare of the calls that succeed.
 //   - Calls that must not be sent twice leave a due trial to others for a moment.
+//   - A trial that does not end counts as silent after a while, so that the next can begin.
+//   - Each time out is the backoff of its cause, doubled with each failed trial while the fleet serves, up to MaxBackoff, and at most a quarter more or less.
+//   - The first success after nobody served makes every ejected endpoint due within half a second.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
 	free, due := p.dueFree.Load(), p.due.Load()
 	if free == never && due == never {
@@ -421,7 +428,6 @@ func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 //
 // # Contract
 //
-//   - A trial that does not end counts as silent after a while, so that the next can begin.
 //   - Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all but the unreachable are back for a time.
 func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Time, changed bool) {
 	at := p.enter(now)
@@ -606,18 +612,16 @@ func (p *PassiveHealth) lose() {
 	p.lost++
 }
 
-// press lets lost calls pay for trials: what nobody else serves the ejected may as well
-// be asked for. Where those that are left serve nothing or refuse much, all are due.
-// short: the call was lost because there was no room for it. Requires mu.
-func (p *PassiveHealth) press(short bool, at int64) {
-	much := p.lost >= lostRun+lostRounds*len(p.endpoints) || p.busy.pressure(false) > shortOf
-	if p.ejected == 0 || !short && !much {
+// press lets lost calls pay for trials where those that are left serve nothing or
+// refuse much: the ejected may do better. Requires mu.
+func (p *PassiveHealth) press(at int64) {
+	if p.ejected == 0 || p.lost < lostRun+lostRounds*len(p.endpoints) && p.busy.pressure(false) <= shortOf {
 		return
 	}
 	p.earn()
 	p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
 	p.dueServed.Store(0)
-	if much && at-p.pressed >= pressAgain {
+	if at-p.pressed >= pressAgain {
 		p.pressed = at
 		p.wake(at, wakeAll, func(*PassiveEndpoint) bool { return true })
 	}

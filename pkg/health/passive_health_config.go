@@ -10,11 +10,6 @@ import (
 // PassiveHealthConfig are the settings of a [PassiveHealth]. The zero value of each
 // field is its default. The defaults were found by simulation; docs/health.md has
 // what they reach and what changing them costs.
-//
-// # Contract
-//
-//   - Off judges nothing.
-//   - Each time out is the backoff of its cause, doubled with each failed trial while the fleet serves, up to MaxBackoff, and at most a quarter more or less.
 type PassiveHealthConfig struct {
 	_ struct{}
 	// Off switches ejection, trials and lowered shares off.

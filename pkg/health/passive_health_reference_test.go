@@ -51,6 +51,7 @@ type slowEndpoint struct {
 	isLate           bool
 	sum              float64
 	sumMark          slowMark
+	first            bool       // a failure that is not in the sum yet
 	memory           [2]float64 // served, failed
 	known            slowMark   // what is in the memory
 	counts           bool       // the memory does: it was not ejected when it was looked at
@@ -279,7 +280,7 @@ func (s *slowPassive) eject(real *realPassive, i int, cause health.EjectionCause
 		e.rounds = 0
 	}
 	e.endRun()
-	e.sum, e.misses = 0, 0
+	e.sum, e.first, e.misses = 0, false, 0
 	e.state, e.cause = health.Ejected, cause
 	e.epoch++
 	s.ejectedAt = at
@@ -318,7 +319,7 @@ func (s *slowPassive) count(c *slowPassiveCall, at int64) {
 func (s *slowPassive) end(real *realPassive, c *slowPassiveCall, r poise.Result, at int64) (changed bool) {
 	i, o := c.endpoint, r.Outcome
 	e := s.endpoints[i]
-	plain := e.state == health.Serving && e.run == 0 && e.sum == 0 && e.misses == 0
+	plain := e.state == health.Serving && e.run == 0 && e.sum == 0 && !e.first && e.misses == 0
 	if o == poise.Success && plain && c.epoch == e.epoch {
 		s.count(c, at)
 		return false
@@ -427,7 +428,7 @@ func (s *slowPassive) serve(i int, at int64) {
 
 func (s *slowPassive) add(i int, failed bool) {
 	e := s.endpoints[i]
-	if e.sum == 0 {
+	if e.sum == 0 && !e.first {
 		if !failed {
 			return
 		}
@@ -435,17 +436,20 @@ func (s *slowPassive) add(i int, failed bool) {
 	}
 	q := s.cfg.PeerRate
 	served, broken := s.since(e.sumMark, i)
-	for k, peer := range s.endpoints {
-		if k != i {
-			broken += float64(peer.run)
-		}
+	if served < 1 {
+		e.first = failed
+		return
 	}
 	if known, lost := s.peersRemember(i); known > 0 {
 		q = max(q, surelyOf(known, lost))
-		served, broken = served+16*(1-q), broken+16*q
+		served, broken = served+8*(1-q), broken+8*q
 	}
 	q = min(max(q, surelyOf(served, broken)), 0.999)
-	if p := (1 + q) / 2; failed {
+	p := (1 + q) / 2
+	if e.first {
+		e.sum, e.first = math.Log(p/q), false
+	}
+	if failed {
 		e.sum += math.Log(p / q)
 	} else {
 		e.sum += math.Log((1 - p) / (1 - q))
@@ -491,7 +495,7 @@ func (s *slowPassive) fail(real *realPassive, c *slowPassiveCall, o poise.Outcom
 	if counts {
 		s.add(i, true)
 	}
-	s.press(real, o != poise.Failure, at)
+	s.press(real, at)
 	cause := s.verdict(i, at)
 	if cause == health.NotEjected && at >= s.until && e.sum >= math.Log(s.cfg.Odds) && s.partial(i) {
 		cause = health.EjectedPartial
@@ -522,15 +526,14 @@ func (s *slowPassive) partial(i int) bool {
 	return served >= 1 && out < max(1, len(s.endpoints)*s.cfg.MaxPartialPercent/100) && s.beside(i).lately() <= 0.05
 }
 
-func (s *slowPassive) press(real *realPassive, short bool, at int64) {
+func (s *slowPassive) press(real *realPassive, at int64) {
 	out := s.ejected(func(*slowEndpoint) bool { return true })
-	much := s.lost >= 10+2*len(s.endpoints) || s.fleet.pressure() > 0.25
-	if out == 0 || !short && !much {
+	if out == 0 || s.lost < 10+2*len(s.endpoints) && s.fleet.pressure() <= 0.25 {
 		return
 	}
 	s.earn()
 	s.tokens = min(s.tokens+0.1, float64(s.cfg.Trials))
-	if much && at-s.pressed >= int64(time.Second) {
+	if at-s.pressed >= int64(time.Second) {
 		s.pressed = at
 		s.wake(real, at, int64(500*time.Millisecond), func(*slowEndpoint) bool { return true })
 	}

@@ -10,7 +10,6 @@
 //
 // Each file refers to those listed before it, and to no other; a test counts.
 //
-//	printable.go
 //	errors.go
 //	endpoint.go
 //	local_error.go

@@ -7,6 +7,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 )
 
 // Errors of a call. They arrive inside a CallError, as those of package dispatch and
@@ -68,9 +69,9 @@ type Attempted struct {
 // String names the endpoint and what came of it, on one line.
 func (a Attempted) String() string {
 	if a.Err == nil {
-		return fmt.Sprintf("%s: status %d", printable(a.Endpoint), a.Status)
+		return fmt.Sprintf("%s: status %d", printable.Text(a.Endpoint), a.Status)
 	}
-	return fmt.Sprintf("%s: %s", printable(a.Endpoint), printable(a.Err.Error()))
+	return fmt.Sprintf("%s: %s", printable.Text(a.Endpoint), printable.Text(a.Err.Error()))
 }
 
 // CallError is every error that Transport.RoundTrip returns.
@@ -94,7 +95,7 @@ type CallError struct {
 // that is not among them.
 func (e *CallError) Error() string {
 	if len(e.Attempts) == 0 {
-		return "poisehttp: not sent: " + printable(e.Err.Error())
+		return "poisehttp: not sent: " + printable.Text(e.Err.Error())
 	}
 	var text strings.Builder
 	text.WriteString("poisehttp: ")
@@ -105,7 +106,7 @@ func (e *CallError) Error() string {
 		text.WriteString(a.String())
 	}
 	if last := e.Attempts[len(e.Attempts)-1]; last.Err != e.Err {
-		text.WriteString("; then " + printable(e.Err.Error()))
+		text.WriteString("; then " + printable.Text(e.Err.Error()))
 	}
 	return text.String()
 }
@@ -141,9 +142,9 @@ type HostError struct {
 // Error names the hosts and the remedy.
 func (e *HostError) Error() string {
 	if e.From != "" {
-		return fmt.Sprintf(`%v: redirected from %s to %s; list both in Hosts, or "*"`, ErrHost, printable(e.From), printable(e.Host))
+		return fmt.Sprintf(`%v: redirected from %s to %s; list both in Hosts, or "*"`, ErrHost, printable.Text(e.From), printable.Text(e.Host))
 	}
-	return fmt.Sprintf(`%v: %s; list it in Hosts, or "*"`, ErrHost, printable(e.Host))
+	return fmt.Sprintf(`%v: %s; list it in Hosts, or "*"`, ErrHost, printable.Text(e.Host))
 }
 
 // Is reports whether the target is ErrHost.
@@ -157,7 +158,7 @@ func (timeoutError) Temporary() bool { return true }
 
 func refuse(field string, value any, err error) error {
 	if text, ok := value.(string); ok {
-		value = printable(text)
+		value = printable.Text(text)
 	}
 	return &poise.FieldError{Field: field, Value: value, Err: err}
 }

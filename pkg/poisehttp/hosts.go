@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 )
 
 // hosts are the hosts that a Transport stands for, in lower case and without ports.
@@ -84,4 +86,4 @@ func isNoLetter(c rune) bool {
 	return !unicode.In(c, unicode.L, unicode.M, unicode.Nd)
 }
 
-func isZone(zone string) bool { return !strings.ContainsFunc(zone, isOdd) }
+func isZone(zone string) bool { return !strings.ContainsFunc(zone, printable.IsOdd) }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -70,8 +71,18 @@ func TestKeyedPolicies_RefuseWhatTheirNoKeyPolicyRefuses(t *testing.T) {
 	}
 }
 
-// Claim: BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker.
-func TestBoundedLoadRendezvous_RefusesACandidateWithoutTracker(t *testing.T) {
+// Claim: BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker, or one that does not count requests in flight.
+func TestBoundedLoadRendezvous_RefusesLoadsThatAreNoNumberOfItems(t *testing.T) {
+	inNanoseconds := backends(2)
+	inNanoseconds[0].Load, inNanoseconds[1].Load = timed{}, timed{}
+	_, costs := new(policy.BoundedLoadRendezvous).Prepare(viewOf(t, inNanoseconds))
+	checkFieldError(t, "BoundedLoadRendezvous", costs, "candidates[0].Load.Unit()", policy.ErrLoadUnit)
+	if text := costs.Error(); !strings.Contains(text, "nanoseconds") {
+		t.Errorf("the error does not name the unit: %s", text)
+	}
+	if _, err := new(policy.BoundedLoadRendezvous).Prepare(viewOf(t, nil)); err != nil {
+		t.Errorf("nobody has another unit: %v", err)
+	}
 	samples := backends(3)
 	samples[2].Load, samples[2].Status = nil, poise.Draining
 	_, err := new(policy.BoundedLoadRendezvous).Prepare(viewOf(t, samples))

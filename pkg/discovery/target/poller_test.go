@@ -1,6 +1,8 @@
 package target_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -347,5 +349,28 @@ func TestNewPoller_RefusesBadSettings(t *testing.T) {
 	}
 	if _, err := parsed.NewPoller(nil, target.Config{}); err == nil {
 		t.Error("no session is needed")
+	}
+}
+
+// A file may hold four million members in the bytes that are read of it. They are
+// refused at the first that is one too many, and not made first.
+func TestFileTarget_RefusesTooManyLines(t *testing.T) {
+	of, err := target.Parse("file:list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{0, 5} {
+		fetch, err := of.Fetch(target.Config{
+			Files: fstest.MapFS{"list": {Data: bytes.Repeat([]byte("a:1\n"), 4<<20-1)}}, MaxMembers: most,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := int64(cmp.Or(most, 100_000))
+		_, err = fetch(t.Context())
+		refused, ok := errors.AsType[*discovery.LimitError](err)
+		if !ok || refused.Found != limit+1 || refused.Limit != limit || !errors.Is(err, discovery.ErrTooManyMembers) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
