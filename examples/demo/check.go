@@ -24,8 +24,8 @@ type check struct {
 	began      time.Time
 	backends   []backend // those that the demo started
 	script     []step    // what is left of it
-	directory  *discovery.Directory[string]
-	session    *discovery.Session[string]
+	directory  *discovery.Directory[target.Address]
+	session    *discovery.Session[target.Address]
 	finder     *finder // nil: the script says who is there
 	endpoints  *endpoints
 	transport  *poisehttp.Transport
@@ -82,7 +82,7 @@ func (t *check) open(resolver target.Resolver) (err error) {
 	if s := t.settings; s.own() {
 		t.finder, err = find(s, t.session, resolver)
 		if err == nil {
-			t.traffic.origin = "http://" + s.source.host(t.directory.Load())
+			t.traffic.origin = "http://" + hostOf(s.target, t.directory.Load())
 		}
 		return err
 	}
@@ -90,10 +90,10 @@ func (t *check) open(resolver target.Resolver) (err error) {
 	if t.backends, err = startBackends(); err != nil {
 		return err
 	}
-	var list []discovery.Entry[string]
+	var list []discovery.Entry[target.Address]
 	for _, b := range t.backends {
 		if !b.late {
-			list = append(list, discovery.Entry[string]{ID: b.name, Value: b.server.address})
+			list = append(list, discovery.Entry[target.Address]{ID: b.name, Value: target.Address{HostPort: b.server.address}})
 		}
 	}
 	_, err = t.session.Reconcile(list)

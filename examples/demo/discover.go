@@ -4,139 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
 	"github.com/copyleftdev/poise-go/pkg/discovery/target"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
 
-// source is where the user's own backends are found. The zero source is none: then
-// the demo starts servers.
-type source struct {
-	kind      string   // static, file or dns
-	addresses []string // of a static one, each host:port
-	path      string   // of a file with one address a line
-	name      string   // to resolve
-	port      uint16   // of each address that the name has
-}
-
-// What can be wrong with a source.
-var (
-	errUnknownSource = errors.New("unknown source, the sources are static:HOST:PORT,HOST:PORT and file:PATH and dns:NAME:PORT")
-	errNoPath        = errors.New("no path, want file:PATH")
-)
-
-// parseSource reads what -discover says. Its errors name the part that is wrong.
-func parseSource(text string) (source, error) {
-	kind, rest, _ := strings.Cut(text, ":")
-	part := "-discover " + kind
-	switch kind {
-	case "static":
-		return staticSource(part, rest)
-	case "file":
-		if rest == "" {
-			return source{}, &poise.FieldError{Field: part, Value: rest, Err: errNoPath}
+// parseTarget reads where the user's own backends are found: what the flag says, after
+// the scheme if that goes without saying. Its errors name the flag and the part that is
+// wrong.
+func parseTarget(flag, scheme, text string) (target.Target, error) {
+	found, err := target.Parse(scheme + text)
+	if refused, ok := errors.AsType[*poise.FieldError](err); ok {
+		part, value := strings.TrimPrefix(strings.TrimPrefix(refused.Field, "target"), ".static"), refused.Value
+		if part == "" {
+			value = text
 		}
-		return source{kind: kind, path: rest}, nil
-	case "dns":
-		name, port, err := net.SplitHostPort(rest)
-		if err != nil || !isAddress(rest) {
-			return source{}, &poise.FieldError{Field: part, Value: rest, Err: poisehttp.ErrBadAddress}
-		}
-		number, _ := strconv.ParseUint(port, 10, 16) // isAddress has seen it
-		return source{kind: kind, name: name, port: uint16(number)}, nil
+		err = &poise.FieldError{Field: flag + part, Value: value, Err: refused.Err}
 	}
-	return source{}, &poise.FieldError{Field: "-discover", Value: text, Err: errUnknownSource}
+	return found, err
 }
 
-// staticSource reads addresses that a comma parts. The part of the command line is
-// for its errors.
-func staticSource(part, list string) (source, error) {
-	s := source{kind: "static", addresses: strings.Split(list, ",")}
-	for i, address := range s.addresses {
-		field := fmt.Sprintf("%s[%d]", part, i)
-		if !isAddress(address) {
-			return source{}, &poise.FieldError{Field: field, Value: address, Err: poisehttp.ErrBadAddress}
-		}
-		if slices.Contains(s.addresses[:i], address) {
-			return source{}, &poise.FieldError{Field: field, Value: address, Err: poise.ErrDuplicateIdentity}
-		}
-	}
-	return s, nil
-}
-
-func isAddress(text string) bool {
-	_, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: text})
-	return err == nil
-}
-
-// interval is the time from one look at a source to the next.
-func (s source) interval() time.Duration {
-	if s.kind == "dns" {
+// interval is the time from one look at a target to the next.
+func interval(of target.Target) time.Duration {
+	if scheme := of.Scheme(); scheme == target.DNS || scheme == target.SRV {
 		return 2 * time.Second // it is somebody else's server
 	}
 	return 300 * time.Millisecond
 }
 
-// fetch returns the function that asks the source.
-func (s source) fetch(resolver target.Resolver) (discovery.Fetch[string], error) {
-	text := "static:" + strings.Join(s.addresses, ",")
-	switch s.kind {
-	case "file":
-		text = "file:" + s.path
-	case "dns":
-		text = "dns:" + net.JoinHostPort(s.name, strconv.Itoa(int(s.port)))
-	}
-	of, err := target.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	ask, err := of.Fetch(target.Config{Resolver: resolver})
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context) (discovery.Listing[string], error) {
-		found, err := ask(ctx)
-		var list discovery.Listing[string]
-		for _, e := range found.Entries {
-			list.Entries = append(list.Entries, discovery.Entry[string]{ID: e.ID, Value: e.Value.HostPort})
-		}
-		return list, err
-	}, nil
-}
-
-// host returns what requests name. The library connects to the backends whatever
+// hostOf returns what requests name. The library connects to the backends whatever
 // that is; a request names one logical service.
-func (s source) host(members *discovery.Snapshot[string]) string {
-	if s.kind == "dns" {
-		return net.JoinHostPort(s.name, strconv.Itoa(int(s.port)))
+func hostOf(of target.Target, members *discovery.Snapshot[target.Address]) string {
+	switch of.Scheme() {
+	case target.DNS:
+		return strings.TrimPrefix(of.String(), "dns:")
+	case target.SRV:
+		return of.Hosts()[0]
 	}
-	first, _ := members.At(0) // the source was asked, and an empty list is a failure
-	return first.Value
+	first, _ := members.At(0) // the target was asked, and an empty list is a failure
+	return first.Value.HostPort
 }
 
-// finder keeps the directory in step with the user's source, on a goroutine of its
+// finder keeps the directory in step with the user's target, on a goroutine of its
 // own: the library starts none for that.
 type finder struct {
-	poller  *discovery.Poller[string]
+	poller  *discovery.Poller[target.Address]
 	failing bool // the last note said so
 }
 
-// find asks the source for the first time, so that a mistake is found at once.
-func find(s settings, session *discovery.Session[string], resolver target.Resolver) (*finder, error) {
-	fetch, err := s.source.fetch(resolver)
-	if err != nil {
-		return nil, err
-	}
-	poller, err := discovery.NewPoller(discovery.PollerConfig[string]{
-		Session: session, Fetch: fetch, Interval: s.source.interval(), Floor: s.source.interval(), Seed: s.seed,
-	})
+// find asks the target for the first time, so that a mistake is found at once.
+func find(s settings, session *discovery.Session[target.Address], resolver target.Resolver) (*finder, error) {
+	every := interval(s.target)
+	poller, err := s.target.NewPoller(session, target.Config{Resolver: resolver, Interval: every, Floor: every, Seed: s.seed})
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +75,7 @@ func (f *finder) poll(ctx context.Context, patience time.Duration) (time.Duratio
 	return f.poller.Poll(ctx, time.Now())
 }
 
-// run asks the source whenever that is due, until the context ends.
+// run asks the target whenever that is due, until the context ends.
 func (f *finder) run(ctx context.Context, patience time.Duration) {
 	for {
 		due, _ := f.poll(ctx, patience) // an error is in the status
@@ -163,7 +85,7 @@ func (f *finder) run(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// look tells of the source what has changed since the last look; empty for nothing.
+// look tells of the target what has changed since the last look; empty for nothing.
 func (f *finder) look() string {
 	status := f.poller.Status()
 	failing := status.Err != nil

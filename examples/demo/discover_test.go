@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 )
 
 // names is a resolver whose answers a test gives.
@@ -177,5 +179,32 @@ func TestDemo_ASourceThatFailsAtOnceIsSaid(t *testing.T) {
 	planted := errors.New("no such host")
 	if _, err := newCheck(s, &names{err: planted}); !errors.Is(err, planted) {
 		t.Error(err)
+	}
+}
+
+func TestHostOf_NamesTheService(t *testing.T) {
+	for text, want := range map[string]string{
+		"dns:service.example.com:8080":             "service.example.com:8080",
+		"dns+srv:_http._tcp.service.example.com":   "service.example.com",
+		"static:127.0.0.1:8081,b.example.com:8082": "127.0.0.1:8081",
+	} {
+		of, err := target.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		directory, err := newDirectory()
+		if err != nil {
+			t.Fatal(err)
+		}
+		session, err := directory.Open("test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := session.Upsert("127.0.0.1:8081", target.Address{HostPort: "127.0.0.1:8081"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := hostOf(of, directory.Load()); got != want {
+			t.Errorf("requests to %s name %s", text, got)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/discovery"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
 	"github.com/copyleftdev/poise-go/pkg/poisehttp"
 )
@@ -91,17 +92,22 @@ func patienceWith(own bool) patience {
 }
 
 // newDirectory returns a directory of addresses: who exists.
-func newDirectory() (*discovery.Directory[string], error) {
-	return discovery.New(discovery.Config[string]{Equal: func(a, b string) bool { return a == b }})
+func newDirectory() (*discovery.Directory[target.Address], error) {
+	return discovery.New(discovery.Config[target.Address]{Equal: target.Equal})
 }
 
 // newTransport sets the library up to follow the directory. This is all it takes.
-func newTransport(s settings, directory *discovery.Directory[string], made *endpoints, t *tally) (*poisehttp.Transport, error) {
+func newTransport(s settings, directory *discovery.Directory[target.Address], made *endpoints, t *tally) (*poisehttp.Transport, error) {
 	chosen, err := s.policy.make(s.seed)
 	if err != nil {
 		return nil, err
 	}
-	members, err := dispatch.DirectorySource(dispatch.DirectoryConfig[string, poisehttp.Endpoint]{Directory: directory, Connect: made.connect})
+	members, err := dispatch.DirectorySource(dispatch.DirectoryConfig[target.Address, poisehttp.Endpoint]{
+		Directory: directory, Connect: made.connect,
+		Describe: func(m discovery.Member[target.Address]) (poisehttp.Member, error) {
+			return poisehttp.Member{Weight: m.Value.Weight, Priority: m.Value.Priority}, nil
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +145,8 @@ func (e *endpoint) Close() error {
 }
 
 // connect makes the endpoint of a member that joins.
-func (l *endpoints) connect(m discovery.Member[string]) (poisehttp.Endpoint, error) {
-	to, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: m.Value})
+func (l *endpoints) connect(m discovery.Member[target.Address]) (poisehttp.Endpoint, error) {
+	to, err := poisehttp.NewHTTPEndpoint(poisehttp.HTTPEndpointConfig{Address: m.Value.HostPort})
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +180,7 @@ type step struct {
 // script is what happens to the demo's own servers while traffic flows.
 var script = []step{
 	{joinAt, func(_ context.Context, t *check) (string, error) {
-		_, err := t.session.Upsert("joining", t.server("joining").address)
+		_, err := t.session.Upsert("joining", target.Address{HostPort: t.server("joining").address})
 		return "joining is added to the directory", err
 	}},
 	{drainAt, func(_ context.Context, t *check) (string, error) { return t.drain("drained") }},

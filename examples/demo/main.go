@@ -8,6 +8,7 @@
 //	go run ./examples/demo -backends 10.0.0.1:8080,10.0.0.2:8080 -path /health
 //	go run ./examples/demo -discover file:backends.txt
 //	go run ./examples/demo -discover dns:service.example.com:8080
+//	go run ./examples/demo -discover dns+srv:_http._tcp.service.example.com
 //
 // It exits with 0 when every promise held, 1 when one was broken, the run could not
 // be made or none of your own backends answered anything, 2 when the command line is wrong, and 130 when it was interrupted.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 	"github.com/copyleftdev/poise-go/pkg/policy"
 )
 
@@ -61,7 +62,7 @@ func policyNames() string {
 // settings are what the command line says.
 type settings struct {
 	policy      policyChoice
-	source      source // of the user's own backends; none: the demo starts servers
+	target      target.Target // where the user's own backends are; the zero value: the demo starts servers
 	path        string
 	requests    int
 	concurrency int
@@ -73,7 +74,7 @@ type settings struct {
 }
 
 // own reports whether the backends are the user's own.
-func (s settings) own() bool { return s.source.kind != "" }
+func (s settings) own() bool { return s.target != target.Target{} }
 
 const (
 	maxRequests    = 1_000_000 // one latency of each is kept
@@ -99,7 +100,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.SetOutput(io.Discard) // errors are returned, and printed once
 	name := flags.String("policy", policies[0].name, "the `policy`: "+policyNames())
 	backends := flags.String("backends", "", "your own backends, as `host:port,host:port`; they get GET requests only\n(default: servers that the demo starts)")
-	discover := flags.String("discover", "", "where to find your own backends, and to look again while the demo runs: a `source`\nstatic:HOST:PORT,HOST:PORT or file:PATH with an address a line, or dns:NAME:PORT")
+	discover := flags.String("discover", "", "where to find your own backends, and to look again while the demo runs: a `source`\nstatic:HOST:PORT,HOST:PORT or file:PATH with an address a line, or dns:NAME:PORT, or dns+srv:NAME")
 	flags.StringVar(&s.path, "path", "/", "the `path` to request")
 	flags.IntVar(&s.requests, "requests", 6000, "how many requests to send, from 1 on")
 	flags.IntVar(&s.concurrency, "concurrency", 64, "how many requests may be under way at once, from 1 on")
@@ -147,9 +148,9 @@ func parse(args []string, out io.Writer) (settings, error) {
 	case given["backends"] && given["discover"]:
 		return refuse("-discover", *discover, errTwoSources)
 	case given["backends"]:
-		s.source, err = staticSource("-backends", *backends)
+		s.target, err = parseTarget("-backends", "static:", *backends)
 	case given["discover"]:
-		s.source, err = parseSource(*discover)
+		s.target, err = parseTarget("-discover", "", *discover)
 	}
 	s.patience = patienceWith(s.own())
 	return s, err

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"flag"
 	"io"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
-	"github.com/copyleftdev/poise-go/pkg/poisehttp"
+	"github.com/copyleftdev/poise-go/pkg/discovery/target"
 )
 
 func TestParse_WithoutFlagsIsTheWholeDemo(t *testing.T) {
@@ -29,22 +27,24 @@ func TestParse_ReadsEveryFlag(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.policy.name != "rendezvous" || !slices.Equal(s.source.addresses, []string{"[::1]:1", "b.example:65535"}) || s.path != "/a?b=c" ||
+	if s.policy.name != "rendezvous" || s.target.String() != "static:[::1]:1,b.example:65535" || s.path != "/a?b=c" ||
 		s.requests != 7 || s.concurrency != 3 || s.duration != 2*time.Second || s.seed != 9 || s.json != "f" {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestParse_ReadsEverySource(t *testing.T) {
-	for text, want := range map[string]source{
-		"static:a:1,[::1]:2":          {kind: "static", addresses: []string{"a:1", "[::1]:2"}},
-		"file:/etc/backends: new.txt": {kind: "file", path: "/etc/backends: new.txt"},
-		"dns:service.example.com:443": {kind: "dns", name: "service.example.com", port: 443},
-		"dns:[::1]:65535":             {kind: "dns", name: "::1", port: 65535},
+	for text, want := range map[string]string{
+		"static:a:1,[::1]:2":            "static:a:1,[::1]:2",
+		"file:/etc/backends: new.txt":   "file:/etc/backends: new.txt",
+		"dns:Service.example.com:443":   "dns:service.example.com:443",
+		"dns:///service.example.com:80": "dns:service.example.com:80",
+		"dns:[::1]:65535":               "dns:[::1]:65535",
+		"dns+srv:_http._tcp.a.example":  "dns+srv:_http._tcp.a.example",
 	} {
 		s, err := parse([]string{"-discover", text}, io.Discard)
-		if err != nil || !reflect.DeepEqual(s.source, want) || !s.own() {
-			t.Errorf("%s: %+v, %v", text, s.source, err)
+		if err != nil || s.target.String() != want || !s.own() {
+			t.Errorf("%s: %v, %v", text, s.target, err)
 		}
 	}
 }
@@ -70,28 +70,29 @@ func TestParse_BadInputIsATypedErrorThatNamesFieldAndValue(t *testing.T) {
 		{"-duration -1s", "-duration", "-1s", errOutOfRange},
 		{"-path health", "-path", "health", errBadPath},
 		{"-path /%zz", "-path", "/%zz", errBadPath},
-		{"-backends localhost", "-backends[0]", "localhost", poisehttp.ErrBadAddress},
-		{"-backends=", "-backends[0]", "", poisehttp.ErrBadAddress},
-		{"-backends me@a:1", "-backends[0]", "me@a:1", poisehttp.ErrBadAddress},
-		{"-backends a:1,:80", "-backends[1]", ":80", poisehttp.ErrBadAddress},
-		{"-backends a:1,", "-backends[1]", "", poisehttp.ErrBadAddress},
-		{"-backends a:http", "-backends[0]", "a:http", poisehttp.ErrBadAddress},
-		{"-backends a:0", "-backends[0]", "a:0", poisehttp.ErrBadAddress},
-		{"-backends a:65536", "-backends[0]", "a:65536", poisehttp.ErrBadAddress},
+		{"-backends localhost", "-backends[0]", "localhost", target.ErrBadPort},
+		{"-backends=", "-backends", "", target.ErrEmpty},
+		{"-backends me@a:1", "-backends[0]", "me@a:1", target.ErrBadHost},
+		{"-backends a:1,:80", "-backends[1]", ":80", target.ErrBadHost},
+		{"-backends a:1,", "-backends[1]", "", target.ErrBadPort},
+		{"-backends a:http", "-backends[0]", "a:http", target.ErrBadPort},
+		{"-backends a:0", "-backends[0]", "a:0", target.ErrBadPort},
+		{"-backends a:65536", "-backends[0]", "a:65536", target.ErrBadPort},
 		{"-backends a:1,b:1,a:1", "-backends[2]", "a:1", poise.ErrDuplicateIdentity},
-		{"-discover static:a:1,b", "-discover static[1]", "b", poisehttp.ErrBadAddress},
-		{"-discover static:", "-discover static[0]", "", poisehttp.ErrBadAddress},
-		{"-discover static", "-discover static[0]", "", poisehttp.ErrBadAddress},
-		{"-discover static:a:1,a:1", "-discover static[1]", "a:1", poise.ErrDuplicateIdentity},
-		{"-discover file:", "-discover file", "", errNoPath},
-		{"-discover dns:", "-discover dns", "", poisehttp.ErrBadAddress},
-		{"-discover dns:a.example", "-discover dns", "a.example", poisehttp.ErrBadAddress},
-		{"-discover dns::80", "-discover dns", ":80", poisehttp.ErrBadAddress},
-		{"-discover dns:a.example:0", "-discover dns", "a.example:0", poisehttp.ErrBadAddress},
-		{"-discover dns:a.example:http", "-discover dns", "a.example:http", poisehttp.ErrBadAddress},
-		{"-discover=", "-discover", "", errUnknownSource},
-		{"-discover consul:a:1", "-discover", "consul:a:1", errUnknownSource},
-		{"-discover a:1", "-discover", "a:1", errUnknownSource},
+		{"-discover static:a:1,b", "-discover[1]", "b", target.ErrBadPort},
+		{"-discover static:", "-discover", "static:", target.ErrEmpty},
+		{"-discover static", "-discover", "static", target.ErrEmpty},
+		{"-discover static:a:1,a:1", "-discover[1]", "a:1", poise.ErrDuplicateIdentity},
+		{"-discover file:", "-discover", "file:", target.ErrEmpty},
+		{"-discover dns:", "-discover", "dns:", target.ErrEmpty},
+		{"-discover dns:a.example", "-discover.dns", "a.example", target.ErrBadPort},
+		{"-discover dns::80", "-discover.dns", ":80", target.ErrBadHost},
+		{"-discover dns:a.example:0", "-discover.dns", "a.example:0", target.ErrBadPort},
+		{"-discover dns:a.example:http", "-discover.dns", "a.example:http", target.ErrBadPort},
+		{"-discover dns://a.example:80", "-discover.dns", "//a.example:80", target.ErrNameServer},
+		{"-discover=", "-discover", "", target.ErrUnknownScheme},
+		{"-discover consul:a:1", "-discover", "consul:a:1", target.ErrUnknownScheme},
+		{"-discover a:1", "-discover", "a:1", target.ErrUnknownScheme},
 		{"-discover static:a:1 -backends a:1", "-discover", "static:a:1", errTwoSources},
 		{"more", "argument", "more", errUnexpected},
 		{"-duration soon", "command line", "-duration soon", errUnreadable},
