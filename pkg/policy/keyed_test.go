@@ -554,6 +554,46 @@ func TestBoundedLoadRendezvous_AlwaysFindsRoom(t *testing.T) {
 	}
 }
 
+// Members that join while others hold a hundred calls take what follows, and nobody
+// goes over what is allowed at that moment; when they leave again, the rest has room.
+//
+// Cases: B43.
+func TestBoundedLoadRendezvous_FindsRoomWhileMembersJoinAndLeave(t *testing.T) {
+	p := newBoundedLoadRendezvous(t, policy.BoundedLoadRendezvousConfig{Percent: 125})
+	samples := backends(7)
+	held := 0
+	load := func(i int) uint64 { return samples[i].Load.(*poise.InFlight).Current() }
+	place := func(n, calls int) {
+		d := open(t, p, samples[:n])
+		for range calls {
+			items := uint64(1)
+			for i := range n {
+				items += load(i)
+			}
+			index := d.pick(t, text("one key"))
+			// The capacity is 125 % of an equal share of all, rounded up.
+			if most := (125*items + 100*uint64(n) - 1) / (100 * uint64(n)); load(index) >= most {
+				t.Fatalf("%d of %d held %d of %d, and is given one more", index, n, load(index), most)
+			}
+			if _, err := samples[index].Load.(*poise.InFlight).Acquire(); err != nil {
+				t.Fatal(err)
+			}
+			held++
+		}
+	}
+	place(3, 100)
+	before := load(0) + load(1) + load(2)
+	place(7, 100)
+	if joined := load(3) + load(4) + load(5) + load(6); before != 100 || joined < 50 {
+		t.Errorf("after three held %d, the four that joined took %d of 100", before, joined)
+	}
+	place(3, 20)
+	place(1, 5)
+	if held != 225 {
+		t.Errorf("%d calls were placed", held)
+	}
+}
+
 // Claim: The owner of a key is the candidate that WeightedRendezvous would pick, and it is passed over only if its load is not under its capacity.
 func TestBoundedLoadRendezvous_SpillsOnlyFromAFullOwner(t *testing.T) {
 	spilled := 0
