@@ -261,7 +261,7 @@ func isEligible(s *poise.Sample) bool {
 func (s *SlowStart) commonFactor(heaviest uint32) uint64 {
 	factor := uint64(s.cfg.Steps)
 	for factor > 1 && uint64(heaviest)*factor > math.MaxUint32 {
-		factor /= 10
+		factor = max(1, factor/10)
 	}
 	return factor
 }
