@@ -391,6 +391,14 @@ func TestSlowStart_WeightsAreFrozen(t *testing.T) {
 			t.Errorf("aggression %v: %v, want %v", row.aggression, got, row.want)
 		}
 	}
+	// A logarithm that is short of the step by the slack exactly reaches it.
+	s := newRamp(t, transform.SlowStartConfig{Window: 1000, Aggression: 7.9657842846606455, MinPercent: 1})
+	samples := []poise.Sample{{ID: "elder"}, {ID: "young"}}
+	s.thousandths(t, samples[:1], seconds(0))
+	s.thousandths(t, samples, seconds(0))
+	if got := s.thousandths(t, samples, seconds(0).Add(4))[1]; got != 500 {
+		t.Errorf("4 of 1000 nanoseconds: %d thousandths, want 500", got)
+	}
 }
 
 // A clock that steps back costs at most one window more, and one that steps
