@@ -19,7 +19,10 @@ var assignment = Operator{
 			token.AND_ASSIGN: "|=", token.OR_ASSIGN: "&=", token.XOR_ASSIGN: "|=", token.AND_NOT_ASSIGN: "&=",
 			token.SHL_ASSIGN: ">>=", token.SHR_ASSIGN: "<<=",
 		}[s.Tok]
-		if b, isBasic := w.info.TypeOf(s.Lhs[0]).Underlying().(*types.Basic); other == "" || !isBasic || b.Info()&types.IsNumeric == 0 {
+		if other == "" { // an assignment may have the blank identifier, which has no type
+			return
+		}
+		if b, isBasic := w.info.TypeOf(s.Lhs[0]).Underlying().(*types.Basic); !isBasic || b.Info()&types.IsNumeric == 0 {
 			return
 		}
 		w.instead("assignment", s, w.text(s.Lhs[0])+" "+other+" "+w.text(s.Rhs[0]), func(r *render) string {

@@ -89,8 +89,8 @@ func TestAvailability_NobodyIsBlamedForAClockOrAPause(t *testing.T) {
 					s.pass(t, 5*time.Millisecond)
 				}
 			}
-			for range 3 {
-				calls(100)
+			for range 2 {
+				calls(50)
 				// Under way are calls at each server, or at one alone.
 				for _, alone := range []bool{false, true} {
 					var open []*dispatch.Call
@@ -111,10 +111,10 @@ func TestAvailability_NobodyIsBlamedForAClockOrAPause(t *testing.T) {
 					for i, c := range open {
 						c.End(results[i], s.now)
 					}
-					calls(100)
+					calls(50)
 				}
 			}
-			calls(300)
+			calls(100)
 			for _, m := range s.loop.Inspect(s.now).Members {
 				if m.Passive.Ejections > 0 || m.Reason != poise.NotExcluded || m.InFlight > 0 {
 					t.Errorf("%s, %v: %s is %v after %d ejections", name, by, m.ID, m.Reason, m.Passive.Ejections)

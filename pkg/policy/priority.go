@@ -60,6 +60,9 @@ func NewPriority(cfg TopologyConfig) (*Priority, error) {
 
 // Prepare returns a Picker for the View, or the error of an endpoint policy.
 //
+// Where one endpoint policy refuses, those of other scopes have prepared for nothing:
+// numbers of tables may be missing, and no pick is another.
+//
 // # Contract
 //
 //   - Capacities that exactly add up to all of the traffic are not short, whatever the rounding.

@@ -174,7 +174,7 @@ func TestSlowStart_SlowsNobodyWhenEveryoneIsNew(t *testing.T) {
 	}
 }
 
-// Claim: While somebody warms up, all weights are multiplied by one factor, so that a fraction of a small weight is not lost: by Steps, or by a tenth of it or less where the largest weight would not fit.
+// Claim: While somebody warms up, all weights are multiplied by one factor, so that a fraction of a small weight is not lost: by Steps, or where the largest weight would not fit by a tenth of it or less, but at least by 1.
 // Claim: A weight that SlowStart sets is never 0.
 //
 // Cases: E17.
@@ -391,6 +391,14 @@ func TestSlowStart_WeightsAreFrozen(t *testing.T) {
 			t.Errorf("aggression %v: %v, want %v", row.aggression, got, row.want)
 		}
 	}
+	// A logarithm that is short of the step by the slack exactly reaches it.
+	s := newRamp(t, transform.SlowStartConfig{Window: 1000, Aggression: 7.9657842846606455, MinPercent: 1})
+	samples := []poise.Sample{{ID: "elder"}, {ID: "young"}}
+	s.thousandths(t, samples[:1], seconds(0))
+	s.thousandths(t, samples, seconds(0))
+	if got := s.thousandths(t, samples, seconds(0).Add(4))[1]; got != 500 {
+		t.Errorf("4 of 1000 nanoseconds: %d thousandths, want 500", got)
+	}
 }
 
 // A clock that steps back costs at most one window more, and one that steps
@@ -448,9 +456,10 @@ func TestSlowStart_TakesTheLeastSteps(t *testing.T) {
 	few := newRamp(t, transform.SlowStartConfig{Window: 10 * time.Second, Steps: 5})
 	samples = weighing(t, 7, 7)
 	few.apply(t, samples[:1], seconds(0))
-	few.apply(t, samples, seconds(0))
-	if got := few.apply(t, samples, seconds(1)); !slices.Equal(got, []uint32{35, 1}) {
-		t.Errorf("before the first of five steps: %v", got)
+	for _, at := range []float64{0, 1} {
+		if got := few.apply(t, samples, seconds(at)); !slices.Equal(got, []uint32{35, 1}) {
+			t.Errorf("second %v, before the first of five steps: %v", at, got)
+		}
 	}
 }
 

@@ -72,6 +72,7 @@ func loop(n int) (turns int) {
 	for i := 0; i < n; i++ {
 		turns++
 	}
+	_ = turns // nothing to change
 	return turns
 }
 
