@@ -696,13 +696,6 @@ func (ms *membership) tell() {
 	}
 }
 
-// quietly runs a function that is told of something. Its panic is dropped: it is not
-// the fault of whoever did what it is told of.
-func quietly(tell func()) {
-	defer func() { _ = recover() }()
-	tell()
-}
-
 // close ends everything but the calls that were admitted.
 func (ms *membership) close(now time.Time) {
 	ms.mu.Lock()

@@ -77,7 +77,7 @@ func isMismatch(err error) bool {
 // 49), and unrecognized_name, certificate_required and no_application_protocol.
 var alertsOfMismatch = []tls.AlertError{42, 43, 44, 45, 46, 48, 49, 112, 116, 120}
 
-// isTurnedAway reports whether the server ended the handshake without a reason. One
+// isTurnedAway reports whether the endpoint ended the handshake without a reason. One
 // that chooses its certificate by the name it is asked for does so for names that it
 // does not have, and so may one that is broken: it is not held against the endpoint, and
 // the request goes elsewhere.
@@ -92,9 +92,9 @@ func isAlert(err error, list []tls.AlertError) bool {
 	if alert, ok := errors.AsType[tls.AlertError](err); ok {
 		return slices.Contains(list, alert)
 	}
-	remote, ok := errors.AsType[*net.OpError](err)
-	return ok && remote.Op == "remote error" && remote.Err != nil &&
-		slices.ContainsFunc(list, func(a tls.AlertError) bool { return a.Error() == remote.Err.Error() })
+	told, ok := errors.AsType[*net.OpError](err)
+	return ok && told.Op == "remote error" && told.Err != nil &&
+		slices.ContainsFunc(list, func(a tls.AlertError) bool { return a.Error() == told.Err.Error() })
 }
 
 // retryAfter is how long a response asks to be left alone, RFC 9110, section 10.2.3;
