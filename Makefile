@@ -12,7 +12,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo report verify clean mutate
+.PHONY: help setup check platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,9 @@ bench: ## the benchmarks and their budgets
 
 demo: ## the main job on real HTTP servers, with the policy POLICY
 	@go run ./examples/demo -policy $(POLICY)
+
+pages: ## the report in a browser: heights, and nothing off the edge
+	@$(CI) layer pages
 
 verify: ## everything that backs a claim; writes out/verification.json and out/report/index.html
 	@$(CI) verify

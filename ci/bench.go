@@ -199,7 +199,7 @@ func (r *result) judge(budgets []budget) {
 		switch {
 		case row.Verdict == "not measured":
 			r.fail(name+": not measured", fmt.Sprintf("benchmarks not found: %q", b.missing(found)))
-		case b.hard && row.Verdict == "over":
+		case b.hard && row.Verdict != "within":
 			r.fail(name, fmt.Sprintf("got %.2f %s", row.Got, b.unit))
 		case b.hard:
 			r.passed++
@@ -236,6 +236,8 @@ func (b budget) against(found map[string]record.Benchmark) record.Budget {
 	switch {
 	case math.IsNaN(row.Got) || math.IsInf(row.Got, 0): // JSON has no word for either
 		row.Got = 0
+	case row.Got < 0: // less than nothing is the spread of two figures, and bounds nothing
+		row.Verdict = record.NotResolved
 	case row.Got <= b.limit:
 		row.Verdict = "within"
 	default:

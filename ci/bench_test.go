@@ -190,3 +190,17 @@ func TestBench_PackagesWithoutBenchmarksRanNothing(t *testing.T) {
 		t.Errorf("failures are %q, want ran nothing", failureNames(r))
 	}
 }
+
+func TestBudget_LessThanNothingKeepsNoBound(t *testing.T) {
+	found := map[string]record.Benchmark{"with": {NsPerOp: 4}, "without": {NsPerOp: 5}}
+	b := budget{what: "beyond", bench: "with", less: "without", metric: ns, limit: 3, unit: "ns", hard: true}
+	if row := b.against(found); row.Got != -1 || row.Verdict != record.NotResolved {
+		t.Errorf("got %+v, want -1 without a verdict", row)
+	}
+	r := result{counts: map[string]int{}}
+	r.shown.Benchmarks = []record.Benchmark{{Name: "with", NsPerOp: 4}, {Name: "without", NsPerOp: 5}, {Package: "pkg/policy", Name: "BenchmarkCalibration", NsPerOp: 1}}
+	b.bench, b.less = ".with", ".without"
+	if r.judge([]budget{b}); len(r.failures) != 1 || r.passed != 0 {
+		t.Errorf("a bound that must hold gives %d passed and the failures %+v, want it failed", r.passed, r.failures)
+	}
+}

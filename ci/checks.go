@@ -223,6 +223,27 @@ func demo(ctx context.Context, w *workspace) result {
 	return r
 }
 
+// screensFolder is where the pictures of the report's first page are left.
+const screensFolder = "out/screens"
+
+// inBrowser renders the report of a large record in a browser. No other layer vets
+// its tests, which are behind a build tag.
+func inBrowser(ctx context.Context, w *workspace) result {
+	module, pkgs, err := w.packages(ctx, "ci/report/browser")
+	r, stop := cannot(pkgs, err, "there is no package in ci/report/browser")
+	if stop {
+		return r
+	}
+	folder := filepath.Join(w.root, screensFolder)
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
+		r.fail("empty "+screensFolder, err.Error())
+		return r
+	}
+	r.add(w.judgeOnce(ctx, append([]string{"go", "vet", "-tags", "browser"}, paths(pkgs)...)...))
+	r.add(w.goTest(ctx, newStream(module), nil, append([]string{"-tags", "browser", "-artifacts", "-outputdir", folder}, paths(pkgs)...)...))
+	return r
+}
+
 // cannot tells whether a layer has to stop before it began.
 func cannot(pkgs []goPackage, err error, why string) (result, bool) {
 	r := result{counts: map[string]int{}}

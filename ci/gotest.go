@@ -29,10 +29,11 @@ type event struct {
 type stream struct {
 	module string
 	onEnd  func(e event)            // a test passed
-	onText func(pkg, output string) // a piece of output, not always a whole line
+	onText func(pkg, output string) // a line of output; the last one of a package may lack its end
 
-	line   []byte          // the unfinished last line
-	noise  strings.Builder // what is not an event
+	line   []byte            // the unfinished last line
+	half   map[string]string // of each package, its unfinished line: go test cuts long ones in pieces
+	noise  strings.Builder   // what is not an event
 	texts  map[event]*strings.Builder
 	open   map[event]bool
 	failed map[event]bool
@@ -42,6 +43,7 @@ type stream struct {
 func newStream(module string) *stream {
 	return &stream{
 		module: module,
+		half:   map[string]string{},
 		texts:  map[event]*strings.Builder{},
 		open:   map[event]bool{},
 		failed: map[event]bool{},
@@ -74,14 +76,26 @@ func (s *stream) take(e event) {
 		s.text(event{ImportPath: e.ImportPath}).WriteString(e.Output)
 	case "output":
 		s.text(key).WriteString(e.Output)
-		if s.onText != nil {
-			s.onText(e.Package, e.Output)
-		}
+		s.say(e.Package, e.Output)
 	case "start", "run":
 		s.open[key] = true
 	case "pass", "fail", "skip":
 		s.end(e, key)
 	}
+}
+
+// say hands on the whole lines.
+func (s *stream) say(pkg, output string) {
+	if s.onText == nil {
+		return
+	}
+	text := s.half[pkg] + output
+	for line := range strings.Lines(text) {
+		if strings.HasSuffix(line, "\n") {
+			s.onText(pkg, line)
+		}
+	}
+	s.half[pkg] = text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 func (s *stream) end(e, key event) {
@@ -163,6 +177,11 @@ func (s *stream) failedBelow(parent event) bool {
 func (s *stream) finish(exit int, err error, stderr string) result {
 	if len(s.line) > 0 {
 		fmt.Fprintf(&s.noise, "%s\n", s.line)
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(s.half)) {
+		if rest := s.half[pkg]; rest != "" {
+			s.onText(pkg, rest)
+		}
 	}
 	pkgs := map[string]bool{}
 	for k := range s.open {

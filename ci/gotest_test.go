@@ -135,3 +135,20 @@ func TestGoTest_RealFaultsAreTold(t *testing.T) {
 		t.Errorf("got %d passed and failures %q, want 2 and %q", r.passed, got, want)
 	}
 }
+
+// The go command cuts a line of some thousand bytes into several events.
+func TestStream_HandsOnWholeLines(t *testing.T) {
+	var got []string
+	s := newStream("m")
+	s.onText = func(pkg, output string) { got = append(got, pkg+": "+output) }
+	for _, e := range []event{
+		{Action: "output", Package: "m/a", Output: "one "}, {Action: "output", Package: "m/b", Output: "other\n"},
+		{Action: "output", Package: "m/a", Output: "line\nand "}, {Action: "output", Package: "m/a", Output: "no end"},
+	} {
+		s.take(e)
+	}
+	s.finish(0, nil, "")
+	if want := []string{"m/b: other\n", "m/a: one line\n", "m/a: and no end"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

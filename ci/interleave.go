@@ -57,6 +57,8 @@ func (r *result) add(o result) {
 	}
 	r.models = append(r.models, o.models...)
 	r.specs = append(r.specs, o.specs...)
+	r.simulations = append(r.simulations, o.simulations...)
+	r.evidence = append(r.evidence, o.evidence...)
 	r.tlc = cmp.Or(r.tlc, o.tlc)
 }
 

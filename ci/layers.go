@@ -96,6 +96,11 @@ var layers = []layer{
 		shows:    "On real HTTP servers that are slow, broken, hanging, drained and restarted, the demo kept its promises.",
 		notShown: "Other networks, other loads and longer times.",
 	},
+	{
+		name: "pages", target: "pages", limit: 5 * time.Minute, needs: []string{"browser"}, owns: []string{"ci/report/browser"}, run: inBrowser,
+		shows:    "In a browser the pages of the report keep their heights at the width of a phone and of a desk, and nothing runs off their edge.",
+		notShown: "Other browsers, and whether a reader finds what is looked for.",
+	},
 }
 
 // notBuilt names the layers to come. Their make targets say so and fail, and

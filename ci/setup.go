@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/copyleftdev/poise-go/ci/report/browser"
 )
 
 // need is something that a layer cannot do without.
@@ -28,6 +30,7 @@ var needs = []need{
 	{name: "C compiler", wanted: "a C compiler with the C library's headers", debian: []string{"gcc", "libc6-dev"}, check: hasCompiler},
 	{name: "Java", wanted: "Java", debian: []string{"default-jre-headless"}, check: hasProgram("java", "-version")},
 	{name: "Maven", wanted: "Maven", debian: []string{"maven"}, check: hasMaven},
+	{name: "browser", wanted: "Chromium or Chrome", debian: []string{"chromium-headless-shell"}, check: hasBrowser},
 }
 
 // host is the machine to set up. Tests put fakes here.
@@ -70,10 +73,11 @@ func (h *host) setup(ctx context.Context) (missing []string, err error) {
 		return names(lacking), fmt.Errorf("setup: this machine lacks %s: run %s as root, then make verify again", wanted, command)
 	}
 	fmt.Fprintf(h.out, "setup: this machine lacks %s: installing %s\n", wanted, strings.Join(packages, " "))
-	if err := h.install(ctx, packages); err != nil {
-		return names(lacking), fmt.Errorf("setup: install %s, then run make verify again: %w", wanted, err)
+	failed := h.install(ctx, lacking)
+	if lacking = h.lacking(ctx); failed != nil && len(lacking) > 0 {
+		return names(lacking), fmt.Errorf("setup: install %s, then run make verify again: %w", wantedOf(lacking), failed)
 	}
-	if lacking = h.lacking(ctx); len(lacking) > 0 {
+	if len(lacking) > 0 {
 		return names(lacking), fmt.Errorf("setup: this machine still lacks %s after %s", wantedOf(lacking), command)
 	}
 	return nil, nil
@@ -118,21 +122,25 @@ func wantedOf(needs []need) string {
 	return all[0]
 }
 
-func (h *host) install(ctx context.Context, packages []string) error {
-	for _, argv := range [][]string{
-		{"apt-get", "update", "-q"},
-		append([]string{"apt-get", "install", "-y", "-q", "--no-install-recommends"}, packages...),
-	} {
+// install asks for each need by itself: a distribution that lacks one of the packages
+// has the others.
+func (h *host) install(ctx context.Context, lacking []need) error {
+	commands := [][]string{{"apt-get", "update", "-q"}}
+	for _, n := range lacking {
+		commands = append(commands, append([]string{"apt-get", "install", "-y", "-q", "--no-install-recommends"}, n.debian...))
+	}
+	var all []error
+	for _, argv := range commands {
 		var said strings.Builder
 		exit, err := h.exec(ctx, command{argv: argv, env: []string{"DEBIAN_FRONTEND=noninteractive"}, out: &said, err: &said})
 		if err == nil && exit != 0 {
 			err = errors.New(strings.TrimSpace(said.String()))
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(argv, " "), err)
+			all = append(all, fmt.Errorf("%s: %w", strings.Join(argv, " "), err))
 		}
 	}
-	return nil
+	return errors.Join(all...)
 }
 
 func hasProgram(argv ...string) func(context.Context, *host) error {
@@ -177,6 +185,16 @@ func hasCompiler(ctx context.Context, h *host) error {
 		return errors.New("go env CC is empty")
 	}
 	_, err = h.exec.output(ctx, dir, argv...)
+	return err
+}
+
+// hasBrowser asks for any of the programs that can render the report.
+func hasBrowser(ctx context.Context, h *host) (err error) {
+	for _, name := range browser.Names {
+		if err = hasProgram(name, "--version")(ctx, h); err == nil {
+			return nil
+		}
+	}
 	return err
 }
 

@@ -12,7 +12,7 @@ func machine(t *testing.T, broken ...reply) (*host, *[]string, *strings.Builder)
 	exec, ran := replies(t, append(broken,
 		reply{has: "go env GOVERSION", out: "go1.26.3"}, reply{has: "go env CC", out: "gcc -m64"},
 		reply{has: "gcc -m64 -o"}, reply{has: "git --version"}, reply{has: "make --version"},
-		reply{has: "java -version"}, reply{has: "mvn --version"})...)
+		reply{has: "java -version"}, reply{has: "mvn --version"}, reply{has: "chrom", out: "Chromium 150"})...)
 	out := new(strings.Builder)
 	return &host{exec: exec, out: out, debian: true, root: true, mayInstall: true}, ran, out
 }
@@ -142,6 +142,29 @@ func TestSetup_InstallationThatFailsOrDoesNotHelpIsAnError(t *testing.T) {
 				t.Errorf("got %q, %v, want the compiler missing and %q", missing, err, c.want)
 			}
 		})
+	}
+}
+
+func TestSetup_AnyBrowserWillDoAndOneThatCannotBeHadKeepsNothingElseAway(t *testing.T) {
+	h, _, _ := machine(t, reply{has: "chromium-headless-shell --version", exit: 127}, reply{has: "chromium --version", exit: 127})
+	if err := hasBrowser(t.Context(), h); err != nil {
+		t.Errorf("with another browser: %v", err)
+	}
+	installed := false
+	h, ran, _ := machine(t, reply{has: "apt-get update"},
+		reply{has: "install -y -q --no-install-recommends gcc", do: func(command) { installed = true }},
+		reply{has: "chromium-headless-shell", out: "E: Unable to locate package", exit: 100}, reply{has: "chrom", exit: 127}, reply{has: "google-chrome", exit: 127})
+	whole := h.exec
+	h.exec = func(ctx context.Context, c command) (int, error) {
+		exit, err := whole(ctx, c)
+		if c.argv[0] == "gcc" && !installed {
+			return 1, nil
+		}
+		return exit, err
+	}
+	missing, err := h.setup(t.Context())
+	if len(missing) != 1 || missing[0] != "browser" || err == nil || !strings.Contains(err.Error(), "install Chromium or Chrome") {
+		t.Errorf("got %q, %v after %q, want the browser alone missing", missing, err, aptCalls(*ran))
 	}
 }
 

@@ -73,3 +73,10 @@ func TestSim_WithoutScenariosFails(t *testing.T) {
 		t.Errorf("failures are %q, want that there is no scenario", got)
 	}
 }
+
+func TestSim_HandsOnTheScenarios(t *testing.T) {
+	w, _ := simTree(t, 0, `{"held":4,"chapters":[{"name":"outage","title":"all fail","cases":1,"held":4,"of":4,"case":"outage","lines":[]}]}`)
+	if r := sim(t.Context(), w); len(r.simulations) != 1 || r.simulations[0].Name != "outage" {
+		t.Errorf("the scenarios are %+v, want the one of the result", r.simulations)
+	}
+}

@@ -20,8 +20,11 @@ import (
 
 // The files that verify writes, below the root.
 const (
-	recordFile = "out/verification.json"
-	reportFile = "out/report/index.html"
+	recordFile   = "out/verification.json"
+	reportFolder = "out/report"
+	reportFile   = reportFolder + "/index.html"
+	// historyFolder keeps the records of earlier runs, for the trend.
+	historyFolder = "out/history"
 )
 
 // runLayers runs every layer in order, never stops at a failure, and prints a
@@ -151,7 +154,7 @@ func printEnd(out io.Writer, r record.Record) {
 // verify is the command: set up, run everything, record it, render it.
 func verify(ctx context.Context, w *workspace, h *host, rows []layer, out io.Writer) error {
 	// A stale record must not be taken for this run's.
-	for _, f := range []string{recordFile, reportFile} {
+	for _, f := range []string{recordFile, reportFolder} {
 		if err := os.RemoveAll(filepath.Join(w.root, f)); err != nil {
 			return err
 		}
@@ -193,20 +196,42 @@ func writeRecord(root string, r record.Record) error {
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(root, recordFile), b)
+	kept := filepath.Join(root, historyFolder, r.Timing.Started.UTC().Format("20060102T150405.000Z")+".json")
+	return errors.Join(write(filepath.Join(root, recordFile), b), write(kept, b))
 }
 
-// writeReport renders the report from the record on disk and from nothing else.
+// writeReport renders the report from the record on disk, and its trend from those
+// of earlier runs.
 func writeReport(root string) error {
 	b, err := os.ReadFile(filepath.Join(root, recordFile))
 	if err != nil {
 		return err
 	}
-	page, err := report.Render(b)
+	names, err := filepath.Glob(filepath.Join(root, historyFolder, "*.json")) // sorted, so the oldest first
 	if err != nil {
 		return err
 	}
-	return write(filepath.Join(root, reportFile), page)
+	var earlier [][]byte
+	for _, name := range names {
+		old, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		earlier = append(earlier, old)
+	}
+	files, err := report.Render(b, earlier...)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(filepath.Join(root, reportFolder)); err != nil { // a page may be of another record
+		return err
+	}
+	for _, f := range files {
+		if err := write(filepath.Join(root, reportFolder, f.Name), f.Body); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func write(name string, b []byte) error {

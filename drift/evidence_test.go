@@ -49,4 +49,16 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	if got := fmt.Sprint(rows[i].Kinds); rows[i].Promises != 3 || got != want {
 		t.Errorf("%d promises, %s, want 3 and %s", rows[i].Promises, got, want)
 	}
+	quotes := 0
+	for _, claim := range rows[i].Claims {
+		if claim.File == "" || claim.Of == "" {
+			t.Errorf("%+v does not say where it stands", claim)
+		}
+		if claim.Text == "A seed replays." {
+			quotes = len(claim.By)
+		}
+	}
+	if len(rows[i].Claims) != 3 || quotes < 7 {
+		t.Errorf("%d claims, %d quotes of one, want 3 and at least 7", len(rows[i].Claims), quotes)
+	}
 }

@@ -55,8 +55,9 @@ func TestJudge_TakesEqualStampsAsOverlap(t *testing.T) {
 func specifications(t *testing.T) []seq.Spec {
 	all := []seq.Spec{
 		seq.Stream(streamOf(6)),
-		seq.Turns([]bool{true, false, true}, 0), seq.Turns([]bool{true, true, true}, 0),
+		seq.Turns([]bool{true, false, true}, 0), seq.Turns([]bool{true, true, true}, 0), seq.Turns([]bool{true, true, false, true}, 0),
 		seq.SmoothTurns([3]uint32{2, 1}), seq.SmoothTurns([3]uint32{2, 1}, [3]uint32{1, 3}),
+		seq.SmoothTurns([3]uint32{3, 2, 1}),
 		seq.Leases(1), seq.Leases(2),
 		seq.Peak(1), seq.Peak(8),
 		seq.Marks(),

@@ -29,8 +29,14 @@ func someEligible() (candidates []poise.Candidate) {
 }
 
 // prepared returns what picks on a new View of the candidates. Every other pick
-// explains itself, which is another path through the policy.
+// explains itself and looks for the tried, which is another path through the policy.
 func prepared(t testing.TB, p poise.Policy, candidates []poise.Candidate) (pick func() any) {
+	passing := passing(t, p, candidates)
+	return func() any { return passing(0) }
+}
+
+// passing is prepared whose picks pass over the tried, given as bits.
+func passing(t testing.TB, p poise.Policy, candidates []poise.Candidate) (pick func(tried int) any) {
 	view, err := poise.NewView(candidates)
 	if err != nil {
 		t.Fatal(err)
@@ -40,10 +46,16 @@ func prepared(t testing.TB, p poise.Policy, candidates []poise.Candidate) (pick 
 		t.Fatal(err)
 	}
 	var picks atomic.Uint64
-	return func() any {
+	return func(tried int) any {
 		var q poise.Query
-		if picks.Add(1)%2 == 0 {
-			q.Why = new(poise.Decision)
+		if picks.Add(1)%2 == 0 || tried != 0 {
+			q.Why, q.Tried = new(poise.Decision), new(poise.Tried)
+			q.Tried.Add("stranger", 0)
+			for i, c := range candidates {
+				if tried>>i&1 != 0 {
+					q.Tried.Add(c.Sample().ID, c.Sample().Incarnation)
+				}
+			}
 		}
 		selection, err := picker.Pick(q)
 		if err != nil {
@@ -62,15 +74,22 @@ var roundRobin = subject{
 	spec: seq.Turns(eligible, 0),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
 		p := new(policy.RoundRobin)
-		picks := [2]func() any{prepared(t, p, someEligible()), prepared(t, p, someEligible())}
-		return func(c *Caller, _, pick int) { c.Call("Pick", nil, picks[pick%2]) }
+		picks := [2]func(int) any{passing(t, p, someEligible()), passing(t, p, someEligible())}
+		return func(c *Caller, _, pick int) {
+			tried := 0
+			if pick >= 128 {
+				tried = 1 << (pick / 2 % len(eligible)) // of one candidate at most
+			}
+			c.Call("Pick", tried, func() any { return picks[pick%2](tried) })
+		}
 	},
-	good: serial(call("Pick", nil, 0), call("Pick", nil, 2), call("Pick", nil, 3), call("Pick", nil, 0)),
+	good: serial(call("Pick", 0, 0), call("Pick", 0, 2), call("Pick", 0b00001, 3), call("Pick", 0, 0)),
 	mutants: []mutant{
 		returns("a candidate that is not eligible", 1, 1),
 		returns("a candidate twice in a row", 3, 3),
 		without("a turn is lost", 1),
 		swapped("turns out of order", 1, 2),
+		returns("a retry that meets who was tried", 2, 0),
 	},
 }
 

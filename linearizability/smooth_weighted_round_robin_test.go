@@ -29,21 +29,26 @@ var smooth = subject{
 	spec: seq.SmoothTurns(lists[0], lists[1]),
 	fresh: func(t testing.TB) func(*Caller, int, int) {
 		p := new(policy.SmoothWeightedRoundRobin)
-		picks := [2]func() any{prepared(t, p, weighted(t, 0)), prepared(t, p, weighted(t, 1))}
+		picks := [2]func(int) any{passing(t, p, weighted(t, 0)), passing(t, p, weighted(t, 1))}
 		return func(c *Caller, step, pick int) {
 			list := step / 20 % 2
 			if pick < 16 {
 				list = 1 - list
 			}
-			c.Call("Pick", list, picks[list])
+			tried := 0
+			if pick >= 192 {
+				tried = 1 << (pick % 3)
+			}
+			c.Call("Pick", list+4*tried, func() any { return picks[list](tried) })
 		}
 	},
-	good: serial(call("Pick", 0, 0), call("Pick", 0, 0), call("Pick", 0, 1), call("Pick", 0, 0), call("Pick", 1, 2)),
+	good: serial(call("Pick", 0, 0), call("Pick", 0, 0), call("Pick", 0, 1), call("Pick", 0, 0), call("Pick", 1, 2), call("Pick", 4*0b001, 1), call("Pick", 4*0b001, 2)),
 	mutants: []mutant{
 		returns("the heaviest out of turn", 2, 0),
 		without("a turn is lost", 1),
 		swapped("turns out of order", 1, 2),
 		returns("credits of the list's own", 4, 1),
+		returns("a retry by the credits of turns", 6, 1),
 	},
 }
 

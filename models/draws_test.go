@@ -49,14 +49,14 @@ func TestSeededPicks_AreOneStream(t *testing.T) {
 				if err != nil {
 					panic(err)
 				}
-				return &twoViews{prepared(view(true, true, true), of), prepared(view(true, true, true), of).explained()}
+				return &twoViews{prepared(view(true, true, true), of), prepared(view(true, true, true), of).slowly()}
 			}
 			sequence, alone := make([]int, tasks*picks), fresh()
 			for i := range sequence {
 				sequence[i] = alone.old.choose()
 			}
 			explore.Check(t, explore.Model[*twoViews]{
-				Name:     fmt.Sprintf("%s, seeded: picks on an old and on a new View, these explained", p.name),
+				Name:     fmt.Sprintf("%s, seeded: picks on an old and on a new View, these slowly", p.name),
 				NotShown: "Draws that are drawn again; loads that change.",
 				New:      fresh,
 				Tasks: numbered(tasks, "caller", func(n int, s *twoViews, h *explore.T) {

@@ -3,6 +3,7 @@
 package models
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -20,6 +21,10 @@ type balanced struct {
 	loop *dispatch.Loop
 	ends explore.Int64 // ends of one attempt that counted
 	both dispatch.Call
+
+	gone  explore.Int64 // how often the value of member 0 was released
+	late  bool          // a call held that value when it was released
+	hasty bool          // release does not wait for calls
 }
 
 func newBalanced() *balanced { return newBalancedBy(new(policy.RoundRobin)) }
@@ -72,6 +77,33 @@ func (b *balanced) call() int {
 	return c.Value().(int)
 }
 
+// watched is call, which sees whether the value it holds has been released.
+func (b *balanced) watched() int {
+	var c dispatch.Call
+	if err := b.loop.Acquire(&c, dispatch.Query{Now: then}); err != nil {
+		return -1
+	}
+	at := c.Value().(int)
+	if at == 0 && b.gone.Load() > 0 {
+		b.late = true
+	}
+	c.End(poise.Result{}, then)
+	return at
+}
+
+// release takes what was released.
+func (b *balanced) release() {
+	if b.hasty {
+		b.gone.Store(1)
+		return
+	}
+	for _, value := range b.loop.Released() {
+		if value == 0 {
+			b.gone.Add(1)
+		}
+	}
+}
+
 // Claim: A member that drains or was removed admits no call that began after the change returned.
 //
 // Claim: Each value of a member that was removed is released once, when its last call has ended.
@@ -114,6 +146,47 @@ func TestLoop_CallsAgainstAChangeOfMembers(t *testing.T) {
 			if err := b.loop.Acquire(&c, dispatch.Query{Now: then}); err != nil {
 				panic(err)
 			}
+			return b
+		})},
+	})
+}
+
+// A call takes its slot in steps, between which its member may be removed: it holds
+// the member then, or goes elsewhere.
+func TestLoop_NoCallHoldsAReleasedValue(t *testing.T) {
+	explore.Check(t, explore.Model[*balanced]{
+		Name:     "loop: one call against a list without its member, whose value is released",
+		NotShown: "Passive health, limits and waiting calls.",
+		New: func() *balanced {
+			b := newBalanced()
+			b.update(0b001)
+			return b
+		},
+		Tasks: []explore.Task[*balanced]{
+			{Name: "caller", Body: func(b *balanced, h *explore.T) {
+				h.Call("Call", nil, func() any { return b.watched() })
+			}},
+			{Name: "control", Body: func(b *balanced, h *explore.T) {
+				h.Call("Update", uint64(0b010), func() any { b.update(0b010); return nil })
+				b.release()
+			}},
+		},
+		Final: func(b *balanced, _ *explore.Run) error {
+			b.release()
+			if b.late {
+				return errors.New("a call held a value that was released")
+			}
+			if n := b.gone.Load(); n != 1 {
+				return fmt.Errorf("the value was released %d times", n)
+			}
+			return nil
+		},
+		Outcome: results[*balanced],
+		Spec:    seq.Members(0b001),
+		Bugs: []explore.Bug[*balanced]{bug("a value that is released as soon as its member is removed", "final", func() *balanced {
+			b := newBalanced()
+			b.update(0b001)
+			b.hasty = true
 			return b
 		})},
 	})

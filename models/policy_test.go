@@ -41,13 +41,40 @@ type chooser interface{ choose() int }
 type realChooser struct {
 	view   *poise.View
 	picker poise.Picker
-	why    bool // each pick explains itself, which is another path through the policy
+	slow   bool // each pick explains itself and looks for the tried
+	why    bool // each pick explains itself
 }
 
 // explained is the same picker, whose picks explain themselves.
 func (c realChooser) explained() realChooser {
 	c.why = true
 	return c
+}
+
+// slowly is the same picker, whose picks explain themselves and look for the tried,
+// of whom there are none. That is another path through each policy.
+func (c realChooser) slowly() realChooser {
+	c.slow = true
+	return c
+}
+
+// query is what the picks ask, who pass over the tried.
+func (c realChooser) query(tried int) poise.Query {
+	var q poise.Query
+	if c.slow || c.why {
+		q.Why = new(poise.Decision)
+	}
+	if !c.slow && tried == 0 {
+		return q
+	}
+	q.Tried = new(poise.Tried)
+	q.Tried.Add("stranger", 0)
+	for i := range c.view.Len() {
+		if tried>>i&1 != 0 {
+			q.Tried.Add(fmt.Sprint(i), 0)
+		}
+	}
+	return q
 }
 
 func prepared(v *poise.View, p poise.Policy) realChooser {
@@ -59,12 +86,11 @@ func prepared(v *poise.View, p poise.Policy) realChooser {
 }
 
 // choose returns the place of the pick, -1 for an error.
-func (c realChooser) choose() int {
-	var q poise.Query
-	if c.why {
-		q.Why = new(poise.Decision)
-	}
-	selection, err := c.picker.Pick(q)
+func (c realChooser) choose() int { return c.without(0) }
+
+// without is choose that passes over the tried.
+func (c realChooser) without(tried int) int {
+	selection, err := c.picker.Pick(c.query(tried))
 	if err != nil {
 		return -1
 	}
@@ -125,17 +151,89 @@ func TestRoundRobin_ParallelPicksTakeTurns(t *testing.T) {
 	}
 }
 
+// passer is a chooser that can pass over some.
+type passer interface {
+	chooser
+	without(tried int) int
+}
+
+// Picks that pass over somebody take their turns from the one cursor too.
+func TestRoundRobin_RetriesTakeTurnsWithTheOthers(t *testing.T) {
+	eligible := []bool{true, true, false, true}
+	const tried = 0b0001
+	explore.Check(t, explore.Model[passer]{
+		Name:     "round robin: a caller of two picks, and one whose two picks pass over the first candidate",
+		NotShown: "A caller that has tried everybody.",
+		New:      func() passer { return prepared(view(eligible...), new(policy.RoundRobin)) },
+		Tasks: numbered(2, "caller", func(n int, s passer, h *explore.T) {
+			for range 2 {
+				if n == 0 {
+					h.Call("Pick", nil, func() any { return s.choose() })
+				} else {
+					h.Call("Pick", tried, func() any { return s.without(tried) })
+				}
+			}
+		}),
+		Outcome: results[passer],
+		Spec:    seq.Turns(eligible, 0),
+		Bugs: []explore.Bug[passer]{
+			bug("a cursor that retries load and store", "history", func() passer {
+				return &tornPasser{eligible: eligible}
+			}),
+			bug("a cursor for retries", "history", func() passer {
+				v := view(eligible...)
+				return &twoPassers{prepared(v, new(policy.RoundRobin)), prepared(v, new(policy.RoundRobin))}
+			}),
+		},
+	})
+}
+
+// tornPasser is a round robin of which retries load and store the cursor.
+type tornPasser struct {
+	cursor   explore.Uint64
+	eligible []bool
+}
+
+func (c *tornPasser) from(cursor uint64, tried int) int {
+	at := int(cursor)
+	for at %= len(c.eligible); !c.eligible[at] || tried>>at&1 != 0; at = (at + 1) % len(c.eligible) {
+	}
+	return at
+}
+
+func (c *tornPasser) choose() int {
+	for {
+		cursor := c.cursor.Load()
+		at := c.from(cursor, 0)
+		if c.cursor.CompareAndSwap(cursor, uint64(at)+1) {
+			return at
+		}
+	}
+}
+
+func (c *tornPasser) without(tried int) int {
+	at := c.from(c.cursor.Load(), tried)
+	c.cursor.Store(uint64(at) + 1)
+	return at
+}
+
+// twoPassers are two policies, of which one has the retries.
+type twoPassers struct{ turns, retries passer }
+
+func (c *twoPassers) choose() int           { return c.turns.choose() }
+func (c *twoPassers) without(tried int) int { return c.retries.without(tried) }
+
 // twoViews is one policy under an old and a new View.
 type twoViews struct{ old, fresh chooser }
 
 // Claim: The cursor outlives the View.
 func TestRoundRobin_PicksOnTwoViewsShareTheCursor(t *testing.T) {
 	explore.Check(t, explore.Model[*twoViews]{
-		Name:     "round robin: picks on an old and on a new View of the same candidates, these explained",
+		Name:     "round robin: picks on an old and on a new View of the same candidates, these slowly",
 		NotShown: "Views of different length, where the turns of both are not one rotation.",
 		New: func() *twoViews {
 			p := new(policy.RoundRobin)
-			return &twoViews{prepared(view(true, true, true), p), prepared(view(true, true, true), p).explained()}
+			return &twoViews{prepared(view(true, true, true), p), prepared(view(true, true, true), p).slowly()}
 		},
 		Tasks: numbered(2, "caller", func(n int, s *twoViews, h *explore.T) {
 			for range 2 {
@@ -216,7 +314,7 @@ func TestLoadAware_OverlappingPicksMayMeet(t *testing.T) {
 	for _, p := range loadAware {
 		t.Run(p.name, func(t *testing.T) {
 			explore.Check(t, explore.Model[*loaded]{
-				Name:     p.name + ": two callers that pick, hold and release",
+				Name:     p.name + ": two callers that pick, one of them explained, hold and release",
 				NotShown: "An order of picks; " + p.name + " promises none.",
 				New: func() *loaded {
 					of, err := p.fresh()
@@ -225,8 +323,12 @@ func TestLoadAware_OverlappingPicksMayMeet(t *testing.T) {
 					}
 					return newLoaded(of)
 				},
-				Tasks: same(2, "caller", func(s *loaded, h *explore.T) {
-					at := h.Call("Pick", nil, func() any { return s.choose() }).(int)
+				Tasks: numbered(2, "caller", func(n int, s *loaded, h *explore.T) {
+					c := s.chooser
+					if of, is := c.(realChooser); is && n == 1 {
+						c = of.explained()
+					}
+					at := h.Call("Pick", nil, func() any { return c.choose() }).(int)
 					if at < 0 {
 						return
 					}

@@ -102,7 +102,7 @@ func TestSmoothWeightedRoundRobin_CreditIsCarriedOverWhole(t *testing.T) {
 				NotShown: "A cycle that is recorded again while a pick sleeps in it; a test of the cycle itself has that.",
 				New: func() *twoViews {
 					p := new(policy.SmoothWeightedRoundRobin)
-					s := &twoViews{prepared(lists[0].view(), p), prepared(lists[1].view(), p).explained()}
+					s := &twoViews{prepared(lists[0].view(), p), prepared(lists[1].view(), p).slowly()}
 					s.old.choose()
 					return s
 				},
@@ -130,4 +130,85 @@ func TestSmoothWeightedRoundRobin_CreditIsCarriedOverWhole(t *testing.T) {
 			})
 		})
 	}
+}
+
+// retried is smooth weighted round robin whose retries have credits that are read and
+// written apart.
+type retried struct {
+	turns   chooser
+	credits [2]*explore.Uint64 // of the two that are left
+	weights shares
+}
+
+func (c retried) choose() int { return c.turns.choose() }
+
+func (c retried) without(int) int { return 1 + torn{c.credits, c.weights}.choose() }
+
+// sharing has one account of credits for turns and retries.
+type sharing struct {
+	credits [3]int64
+	gate    explore.Uint64
+	weights [3]uint32
+}
+
+func (c *sharing) choose() int { return c.without(0) }
+
+func (c *sharing) without(tried int) int {
+	c.gate.Add(1)
+	at, sum := -1, int64(0)
+	for i, weight := range c.weights {
+		if tried>>i&1 != 0 {
+			continue
+		}
+		sum += int64(weight)
+		if c.credits[i] += int64(weight); at < 0 || c.credits[i] > c.credits[at] {
+			at = i
+		}
+	}
+	c.credits[at] -= sum
+	return at
+}
+
+// Picks that pass over somebody have credits of their own, and take their turns by
+// them, beside picks that do not.
+func TestSmoothWeightedRoundRobin_RetriesTakeTurnsOfTheirOwn(t *testing.T) {
+	weights := [3]uint32{3, 2, 1}
+	const tried = 0b001
+	three := func() *poise.View {
+		var candidates []poise.Candidate
+		for i, w := range weights {
+			weight, err := poise.NewWeight(w)
+			if err != nil {
+				panic(err)
+			}
+			candidates = append(candidates, candidate{ID: fmt.Sprint(i), Weight: weight})
+		}
+		v, err := poise.NewView(candidates)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	}
+	fresh := func() realChooser { return prepared(three(), new(policy.SmoothWeightedRoundRobin)) }
+	explore.Check(t, explore.Model[passer]{
+		Name:     "smooth weighted round robin: a caller of a pick and a retry, and one of two retries",
+		NotShown: "Retries on two lists.",
+		New:      func() passer { return fresh() },
+		Tasks: numbered(2, "caller", func(n int, s passer, h *explore.T) {
+			if n == 0 {
+				h.Call("Pick", 0, func() any { return s.choose() })
+			} else {
+				h.Call("Pick", 4*tried, func() any { return s.without(tried) })
+			}
+			h.Call("Pick", 4*tried, func() any { return s.without(tried) })
+		}),
+		Outcome: results[passer],
+		Spec:    seq.SmoothTurns(weights),
+		Bugs: []explore.Bug[passer]{
+			bug("credits of retries that are read and written apart", "history", func() passer {
+				return retried{fresh(), [2]*explore.Uint64{new(explore.Uint64), new(explore.Uint64)}, shares{2, 1}}
+			}),
+			bug("one account for turns and retries", "history", func() passer { return &sharing{weights: weights} }),
+		},
+	})
 }

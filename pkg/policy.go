@@ -11,6 +11,7 @@ import "time"
 //
 //   - Prepare accepts a View that is empty or has no eligible candidate.
 //   - Preparing again from an equal View leaves the sequence of picks as it would have been.
+//   - A refused Prepare leaves the picks, of the Pickers there are and of those to come, as they would have been without it.
 //
 // # Cost
 //

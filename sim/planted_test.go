@@ -75,6 +75,7 @@ var plantedOutcomes = []struct {
 	must     string
 }{
 	{"timeouts convict", map[poise.Outcome]poise.Outcome{poise.Silent: poise.Failure}, "overload-queueing/n=10,cost=500ms", "failed <= 100% of bare"},
+	{"too busy convicts", map[poise.Outcome]poise.Outcome{poise.Overloaded: poise.Failure}, "small-server", "wrong-ejections"},
 	{"what was not sent is not sent again", map[poise.Outcome]poise.Outcome{poise.Unreachable: poise.Failure}, "refuse/n=3,k=1", "failed post"},
 }
 

@@ -51,7 +51,9 @@ type Record struct {
 	Simulations []Simulation `json:"simulations,omitempty"`
 	// Evidence says of each type which kinds of evidence quote its promises.
 	Evidence []Evidence `json:"evidence,omitempty"`
-	Timing   Timing     `json:"timing"`
+	// Mutation is what became of the mutants; nil if none were made.
+	Mutation *Mutation `json:"mutation,omitempty"`
+	Timing   Timing    `json:"timing"`
 }
 
 // Toolchain is what compiled and judged the code.
@@ -94,6 +96,9 @@ type Model struct {
 	BruteForce float64 `json:"brute_force"`
 	Estimated  bool    `json:"estimated"`
 	Outcomes   int     `json:"outcomes"`
+	Test       string  `json:"test,omitempty"`
+	Schedule   string  `json:"schedule,omitempty"` // one of those that were tried, as a table
+	Replay     string  `json:"replay,omitempty"`   // what replays it
 }
 
 // Evidence is one type with its Contract sentences, and the files that quote one of
@@ -102,6 +107,58 @@ type Evidence struct {
 	Type     string              `json:"type"`
 	Promises int                 `json:"promises"`
 	Kinds    map[string][]string `json:"kinds"`
+	Claims   []Claim             `json:"claims,omitempty"` // the sentences; as many as Promises
+}
+
+// Claim is one Contract sentence with the checks that quote it.
+type Claim struct {
+	Text string  `json:"text"`
+	File string  `json:"file"`
+	Of   string  `json:"of"` // the declaration that promises it
+	By   []Quote `json:"by"`
+}
+
+// Quote is one check that quotes a claim.
+type Quote struct {
+	Kind string `json:"kind"`
+	File string `json:"file"`
+	Of   string `json:"of"` // the check; empty in a specification
+}
+
+// Mutation is the result of a campaign of mutants. The numbers of Statuses add up
+// to Discovered.
+type Mutation struct {
+	Discovered int            `json:"discovered"`
+	Statuses   map[string]int `json:"statuses"`
+	Mutants    []Mutant       `json:"mutants"` // those shown one by one, survivors among them
+}
+
+// MutantStatuses are the statuses of mutants in the order in which they are shown.
+var MutantStatuses = []string{"killed", "survived", "timeout", "uncovered", "does not compile", "equivalent"}
+
+// StatusCount is how many mutants have a status.
+type StatusCount struct {
+	Status string
+	Count  int
+}
+
+// Shown returns the statuses that mutants have.
+func (m Mutation) Shown() (all []StatusCount) {
+	for _, s := range MutantStatuses {
+		if n := m.Statuses[s]; n > 0 {
+			all = append(all, StatusCount{s, n})
+		}
+	}
+	return all
+}
+
+// Mutant is one small change of the code and what became of it.
+type Mutant struct {
+	ID      string `json:"id"`
+	Package string `json:"package"`
+	Status  string `json:"status"`
+	Diff    string `json:"diff"`
+	Killer  string `json:"killer,omitempty"` // the check that noticed it
 }
 
 // Spec is one TLA+ specification: the states that TLC searched, and the smaller
@@ -211,8 +268,12 @@ type Budget struct {
 	Limit   float64 `json:"limit"`
 	Unit    string  `json:"unit"`
 	Hard    bool    `json:"hard"`
-	Verdict string  `json:"verdict"` // within, over or not measured
+	Verdict string  `json:"verdict"` // within, over, not measured or NotResolved
 }
+
+// NotResolved is the verdict on a difference of two figures that came out below
+// zero: it lies within their spread, so it neither keeps its bound nor breaks it.
+const NotResolved = "not resolved"
 
 // Demo is what the demo program writes about its run.
 type Demo struct {
@@ -302,8 +363,29 @@ func Encode(r Record) ([]byte, error) {
 // Decode reads a record and refuses one that the schema does not allow.
 func Decode(b []byte) (Record, error) {
 	var r Record
-	err := decode(b, "", &r)
-	return r, err
+	if err := decode(b, "", &r); err != nil {
+		return Record{}, err
+	}
+	return r, r.addsUp()
+}
+
+// addsUp holds sums that the schema cannot express against what they sum up.
+func (r Record) addsUp() error {
+	for _, e := range r.Evidence {
+		if n := len(e.Claims); n > 0 && n != e.Promises {
+			return fmt.Errorf("record: %s has %d promises and %d claims", e.Type, e.Promises, n)
+		}
+	}
+	if m := r.Mutation; m != nil {
+		sum := 0
+		for _, n := range m.Statuses {
+			sum += n
+		}
+		if sum != m.Discovered {
+			return fmt.Errorf("record: of %d mutants the statuses count %d", m.Discovered, sum)
+		}
+	}
+	return nil
 }
 
 // DecodeDemo reads the summary of the demo program, by the same schema.

@@ -95,6 +95,15 @@ func TestEncode_BadRecordIsRefused(t *testing.T) {
 		{"a negative count", func(r *record.Record) { r.Layers[0].Counts["z"] = -1 }, "/layers/0/counts/z"},
 		{"a layer without a limit to what it shows", func(r *record.Record) { r.Layers[0].NotShown = "" }, "/layers/0/not_shown"},
 		{"a verdict of its own", func(r *record.Record) { r.Timing.Budgets = []record.Budget{{What: "x", Verdict: "nearly"}} }, "/timing/budgets/0/verdict"},
+		{"a mutant with a status of its own", func(r *record.Record) {
+			r.Mutation = &record.Mutation{Discovered: 1, Statuses: map[string]int{"ignored": 1}, Mutants: []record.Mutant{}}
+		}, "'ignored'"},
+		{"mutants that do not add up", func(r *record.Record) {
+			r.Mutation = &record.Mutation{Discovered: 3, Statuses: map[string]int{"killed": 1, "survived": 1}, Mutants: []record.Mutant{}}
+		}, "of 3 mutants the statuses count 2"},
+		{"claims that are not as many as the promises", func(r *record.Record) {
+			r.Evidence = []record.Evidence{{Type: "T", Promises: 2, Kinds: map[string][]string{}, Claims: []record.Claim{{Text: "x", File: "f", Of: "T", By: []record.Quote{}}}}}
+		}, "T has 2 promises and 1 claims"},
 		{"a demo without promises", func(r *record.Record) { r.Timing.Demo = &record.Demo{Policy: "p"} }, "/timing/demo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -28,6 +28,23 @@ type picture struct {
 	Stays          int      // edges that are within one of its states
 }
 
+// Least is how narrow the picture may be drawn before it scrolls instead.
+func (p picture) Least() float64 { return math.Round(0.7 * p.Width) }
+
+// under names the widest of the steps of the style sheet's sign for what scrolls,
+// for what is wide at least.
+func under(least float64) string {
+	switch {
+	case least <= 320:
+		return "fits"
+	case least <= 680:
+		return "scrolls-narrow"
+	case least <= 1160:
+		return "scrolls-medium"
+	}
+	return "scrolls"
+}
+
 type box struct {
 	X, Y, Width float64
 	Name, Holds string

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -167,16 +168,36 @@ func check(t *testing.T, p program) {
 	tableRow(t, p, reduced, float64(brute.executions), false)
 }
 
-// tableRow prints the model's row in the table of models.
+// address is what of a value differs between two runs of one schedule.
+var address = regexp.MustCompile(`0x[0-9a-f]{4,}`)
+
+// tableRow prints the model's row in the table of models, with one schedule of those
+// that were tried.
 func tableRow(t *testing.T, p program, reduced *result, brute float64, estimated bool) {
 	t.Helper()
+	script, err := decode(reduced.example)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := &table{}
+	run(p, options{budget: -1, script: script, table: steps})
+	for i := range steps.rows { // whole Views would make a table that nobody can read
+		what := []rune(address.ReplaceAllString(steps.rows[i].what, "address"))
+		if len(what) > 60 {
+			what = append(what[:60], '…')
+		}
+		steps.rows[i].what = string(what)
+	}
 	b, err := json.Marshal(struct {
 		Name       string  `json:"name"`
 		Reduced    int     `json:"reduced"`
 		BruteForce float64 `json:"brute_force"`
 		Estimated  bool    `json:"estimated"`
 		Outcomes   int     `json:"outcomes"`
-	}{p.name, reduced.executions, brute, estimated, len(reduced.outcomes)})
+		Test       string  `json:"test"`
+		Schedule   string  `json:"schedule"`
+		Replay     string  `json:"replay"`
+	}{p.name, reduced.executions, brute, estimated, len(reduced.outcomes), t.Name(), fmt.Sprint(steps), reduced.example})
 	if err != nil {
 		t.Fatal(err)
 	}

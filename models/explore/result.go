@@ -20,6 +20,7 @@ type result struct {
 	steps      int // of the longest execution
 	unjudged   int // states in which a predicate met a held lock
 	outcomes   map[string]int
+	example    string                 // the schedule of the execution in which the last new outcome was seen
 	histories  map[string]seq.History // nil unless they are asked for
 	failures   map[string]failure     // by verdict
 	sometimes  []bool
@@ -102,7 +103,10 @@ func (e *engine) conclude() {
 		}
 	}
 	if e.outcome != nil {
-		e.seen.outcomes[e.outcome(e.state, &e.run)]++
+		outcome := e.outcome(e.state, &e.run)
+		if e.seen.outcomes[outcome]++; e.seen.outcomes[outcome] == 1 {
+			e.seen.example = encode(e.path[:min(e.at, len(e.path))])
+		}
 	}
 }
 

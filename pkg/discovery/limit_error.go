@@ -22,7 +22,7 @@ var (
 type LimitError struct {
 	// Err is ErrTooManyMembers, ErrShrunk or ErrTooLarge.
 	Err error
-	// Found is the number of members or bytes; of bytes as far as they were read.
+	// Found is the number of members or bytes, as far as they were read.
 	Found int64
 	// Limit is the most, or with ErrShrunk the least, that would have been taken.
 	Limit int64

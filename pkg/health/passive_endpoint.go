@@ -46,8 +46,10 @@ const (
 	lateLatencies = 8
 	lateAtLeast   = 2
 	lateTime      = int64(500 * time.Millisecond)
-	// partialSurely is how many standard deviations peers may do worse than they seem.
+	// partialSurely is how many standard deviations peers may do worse than they seem,
+	// and partialPrior is how many remembered calls of theirs count beside those since.
 	partialSurely = 1
+	partialPrior  = 8
 	// accusedRun is how many more failures end an accusation that nobody looks into.
 	accusedRun = 20
 	// guiltyOdds and innocentOdds end an accusation.
@@ -67,6 +69,9 @@ const (
 //
 //   - Share is above 0 and at most 1, and 1 of an endpoint that is Serving and has not said "too busy".
 //   - "Too busy" lowers Share, which time brings back to 1.
+//   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
+//   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
+//   - A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
 //   - What becomes of a call counts for nothing after Remove.
 //   - A probe that passes brings back an endpoint that nothing could be sent to.
 //
@@ -121,8 +126,10 @@ type PassiveEndpoint struct {
 	runLate peerMark
 	late    bool
 	// The cumulative sum of evidence that it serves worse than its peers.
-	sum     float64
-	sumMark peerMark
+	// Unweighed: a failure is not part of it yet.
+	sum       float64
+	sumMark   peerMark
+	unweighed bool
 	// Silence: what was seen of it when it last spoke, how long ago that is, and how
 	// many calls had begun at the ends of parts of that time.
 	quietHeard, quietStarted, quietWaiting uint64
@@ -142,6 +149,7 @@ type PassiveEndpoint struct {
 	backoff   time.Duration
 	due       int64 // of the next trial, if queued
 	preferred int64 // from when on a trial takes any call
+	early     bool  // it is due sooner than its backoff said
 	queued    int   // place in a queue of trials, -1 if in none
 	freeTrial bool  // the queue is that of free trials
 	link      ejectedLink
@@ -211,6 +219,10 @@ func (e *PassiveEndpoint) begin(word uint64, at int64) PassiveCall {
 
 // BeginFor is Begin of a call that the policy gave to the suspect and that goes here
 // instead. What becomes of it is held for or against the suspect, too.
+//
+// # Contract
+//
+//   - A suspect is ejected when calls that failed there succeed elsewhere, and cleared when they fail there too.
 func (e *PassiveEndpoint) BeginFor(suspect *PassiveEndpoint, now time.Time) PassiveCall {
 	c := e.Begin(now)
 	if suspect == e || suspect.health != e.health || !suspect.Accused() {
@@ -239,6 +251,13 @@ func (e *PassiveEndpoint) Answered(c *PassiveCall, r poise.Result, now time.Time
 }
 
 // End ends a call. It reports whether Ejected has changed of anybody.
+//
+// # Contract
+//
+//   - A late answer of an endpoint that was ejected for silence brings it back.
+//   - Any other result of a call that began before the last ejection changes nothing.
+//   - What becomes of a body after a sound beginning is no run of failures, but counts as serving a part.
+//   - In fleets of any size each success of a peer counts in the end.
 func (e *PassiveEndpoint) End(c *PassiveCall, r poise.Result, now time.Time) (changed bool) {
 	phase := c.phase
 	c.phase = callEnded
@@ -301,8 +320,8 @@ func (e *PassiveEndpoint) measure(took int64) {
 func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, now time.Time, at int64) (changed bool) {
 	outcome := r.Outcome
 	if outcome == poise.Success {
-		e.count(c, now)
 		e.health.succeeded(at)
+		e.count(c, now)
 	} else {
 		if outcome == poise.Failure || outcome == poise.Overloaded {
 			e.spoke.Add(1)
@@ -376,10 +395,14 @@ func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64)
 // retry puts the next trial off after one that failed. Requires mu.
 func (e *PassiveEndpoint) retry(outcome poise.Outcome, at int64) {
 	p := e.health
+	was := e.cause
 	if e.cause != EjectedPartial {
 		e.cause = causeOf(outcome)
 	}
-	if p.serves(at) {
+	switch {
+	case (was == EjectedUnreachable) != (e.cause == EjectedUnreachable):
+		e.rounds = 0 // something else has gone wrong
+	case p.serves(at) && !e.early:
 		e.rounds++
 	}
 	if e.trial == 0 {
@@ -427,7 +450,7 @@ func (e *PassiveEndpoint) put(at int64) {
 		e.backoff *= 2
 	}
 	due := at + p.jittered(e.backoff)
-	e.preferred = due + repeatableFirst
+	e.preferred, e.early = due+repeatableFirst, false
 	p.enqueue(e, due)
 }
 
@@ -513,7 +536,7 @@ func (e *PassiveEndpoint) weighShare(at int64) {
 }
 
 // clear forgets the evidence that it serves worse than its peers. Requires mu.
-func (e *PassiveEndpoint) clear() { e.sum = 0 }
+func (e *PassiveEndpoint) clear() { e.sum, e.unweighed = 0, false }
 
 // setRun sets the length of the run of failures. Requires mu.
 func (e *PassiveEndpoint) setRun(run int) {
@@ -537,7 +560,7 @@ func (e *PassiveEndpoint) note() {
 		word |= flagRemoved
 	case e.state == Ejected:
 		word |= flagEjected
-	case e.state == Serving && e.run == 0 && e.sum == 0 && e.misses == 0:
+	case e.state == Serving && e.run == 0 && e.sum == 0 && !e.unweighed && e.misses == 0:
 		word |= flagPlain
 	}
 	if e.accused {
@@ -681,15 +704,24 @@ func (e *PassiveEndpoint) brokeOff(c *PassiveCall, r poise.Result, now time.Time
 
 // add adds a call to the evidence that it serves worse than its peers. Requires mu.
 func (e *PassiveEndpoint) add(failed bool, at int64) {
-	if e.sum == 0 {
+	if e.sum == 0 && !e.unweighed {
 		if !failed {
 			return
 		}
-		e.clear()
 		e.sumMark = e.health.mark(e)
+	}
+	if e.health.since(e.sumMark, e).served < 1 {
+		// Until a peer has served since the first failure, everybody may fail alike: one
+		// failure stands for all of that time, and a success is the end of it.
+		e.unweighed = failed
+		return
 	}
 	q := e.surePeerRate()
 	p1 := (1 + q) / 2
+	if e.unweighed {
+		e.unweighed = false
+		e.sum = math.Log(p1 / q)
+	}
 	if failed {
 		e.sum += math.Log(p1 / q)
 	} else {
@@ -700,14 +732,18 @@ func (e *PassiveEndpoint) add(failed bool, at int64) {
 	}
 }
 
-// surePeerRate is the worst that the share of failures of its peers may be. Requires mu.
+// surePeerRate is the worst that the share of failures of its peers may be: of what is
+// remembered of them, or of what they did since, with some of that as a beginning.
+// Requires mu.
 func (e *PassiveEndpoint) surePeerRate() float64 {
 	p := e.health
-	rate := max(p.cfg.PeerRate, p.since(e.sumMark, e).surely(partialSurely))
+	rate, since := p.cfg.PeerRate, p.since(e.sumMark, e)
 	if known := p.peerRecord(e); known.served > 0 {
 		rate = max(rate, known.surely(partialSurely))
+		since.failed += partialPrior * rate
+		since.served += partialPrior * (1 - rate)
 	}
-	return min(rate, 0.999)
+	return min(max(rate, since.surely(partialSurely)), 0.999)
 }
 
 // verdict is the cause for which so many failures in a row eject it, if there is one.
@@ -775,8 +811,8 @@ func (e *PassiveEndpoint) silence() int64 {
 // Requires mu.
 func (e *PassiveEndpoint) partial(at int64) bool {
 	p := e.health
-	if at < p.carryUntil || e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 {
-		return false
+	if at < p.carryUntil || e.sum < math.Log(p.cfg.Odds) || p.since(e.sumMark, e).served < 1 || e.answered.Load() == e.sumMark.ownServed {
+		return false // or it serves nothing, which is for the run to say
 	}
 	return p.partial < max(1, len(p.endpoints)*p.cfg.MaxPartialPercent/100) && !e.peersAreBusy()
 }
@@ -923,6 +959,7 @@ func (e *PassiveEndpoint) Probe(passed bool, now time.Time) (changed bool) {
 		e.comeBack(at)
 		return true
 	case e.queued >= 0 && e.due > at:
+		e.early = true
 		p.enqueue(e, at)
 		p.schedule()
 	}

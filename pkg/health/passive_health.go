@@ -86,17 +86,20 @@ const (
 //
 //   - What fails everywhere alike ejects nobody.
 //   - An endpoint that serves nothing is ejected while others serve, however many of the fleet are out.
+//   - An endpoint that fails more often than its peers is ejected although it serves, unless as many as MaxPartialPercent are out for that.
 //   - Cancelled and Invalid change nothing.
 //   - LeastRecentlyTried returns an ejected endpoint while there is one that allow lets through.
 //   - At most one trial of an endpoint runs at once.
 //   - An ejected endpoint whose trial succeeds is Returning, and Serving after ReturnSuccesses.
 //   - A late Advance ejects nobody.
+//   - A clock that steps freezes nothing: what waits for a time waits at most once more.
 //   - Used by one goroutine, equal seeds and equal inputs give equal results.
 //
 // # Cost
 //
-// A call that succeeds is O(1). A failure costs O(log n), and Advance O(n), where n is
-// the size of the fleet. Nothing but Add allocates.
+// A call that succeeds is O(1). A failure is O(log n), where n is the size of the fleet;
+// one that ejects is O(n), at most once in a millisecond. What lets all ejected
+// endpoints be tried again is O(n), and so is Advance. Nothing but Add allocates.
 //
 // # Concurrency
 //
@@ -106,12 +109,12 @@ type PassiveHealth struct {
 	cfg PassiveHealthConfig
 
 	// served is how many calls succeeded; batch is the mask of the batches that are
-	// counted in it, and base the first instant that was heard of, shift what is added
-	// to the time since then.
+	// counted in it, and base an instant that was heard of once, shift what is added to
+	// the time since then.
 	served syncx.Uint64
 	batch  syncx.Uint64
 	shift  syncx.Int64
-	base   time.Time
+	base   syncx.Pointer[time.Time]
 	// dueFree is the instant of the next trial of an endpoint that nothing could be sent
 	// to, due that of any other, and dueServed how many calls must have succeeded for it.
 	dueFree   syncx.Int64
@@ -138,8 +141,8 @@ type PassiveHealth struct {
 	remembered int64
 	busy       busyRecord
 	latency    int64 // mean of all, as of the last look
-	// lost is how many calls in a row were lost, lostServed the successes before them, servedAt when a success was last
-	// noticed and servedSeen how many there were then.
+	// lost is how many calls in a row were lost, lostServed the successes before them,
+	// servedAt when a success was last noticed and servedSeen how many there were then.
 	lost       int
 	lostServed uint64
 	servedAt   int64
@@ -158,6 +161,10 @@ type PassiveHealth struct {
 }
 
 // NewPassiveHealth returns a PassiveHealth of no endpoints, or a [poise.FieldError].
+//
+// # Contract
+//
+//   - Off judges nothing.
 func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -174,16 +181,26 @@ func NewPassiveHealth(cfg PassiveHealthConfig) (*PassiveHealth, error) {
 
 // instant returns how long after the base now is.
 func (p *PassiveHealth) instant(now time.Time) int64 {
-	return max(-farthest, min(int64(now.Sub(p.base)), farthest)) + p.shift.Load()
+	return max(-farthest, min(int64(now.Sub(*p.base.Load())), farthest)) + p.shift.Load()
 }
 
 // enter locks and returns the instant, which is never more than a moment before one
 // that was returned before.
 func (p *PassiveHealth) enter(now time.Time) int64 {
 	p.mu.Lock()
+	base := p.base.Load()
+	if base == nil {
+		p.count(now)
+		return 0
+	}
+	if since := int64(now.Sub(*base)); since > farthest || since < -farthest {
+		// From here on the base is too far away to count from.
+		p.count(now)
+		p.shift.Store(p.latest)
+	}
 	at := p.instant(now)
 	switch {
-	case at > farthest || at < -farthest:
+	case at > farthest:
 		p.rebase(at)
 		return 0
 	case at > p.latest:
@@ -195,6 +212,9 @@ func (p *PassiveHealth) enter(now time.Time) int64 {
 	}
 	return at
 }
+
+// count has instants count from now. Requires mu.
+func (p *PassiveHealth) count(now time.Time) { p.base.Store(&now) }
 
 // rebase begins a new time at 0, after steps that add up to decades. What waits is
 // due. Requires mu.
@@ -213,11 +233,6 @@ func (p *PassiveHealth) rebase(at int64) {
 // Add brings an endpoint into the fleet. value is opaque, and comes back from Trial and
 // LeastRecentlyTried.
 func (p *PassiveHealth) Add(value any, now time.Time) *PassiveEndpoint {
-	p.mu.Lock()
-	if p.added == 0 {
-		p.base = now
-	}
-	p.mu.Unlock()
 	at := p.enter(now)
 	defer p.mu.Unlock()
 	p.added++
@@ -289,6 +304,14 @@ func (p *PassiveHealth) earn() {
 // has one. allow says whether this call may go to it (eligible otherwise, untried, of its
 // scope). repeatable calls are preferred. The claim is ended by End of the PassiveCall.
 // The common case, nobody ejected, is one atomic load.
+//
+// # Contract
+//
+//   - While the fleet serves and refuses little, trials that cost a call are at most TrialShare of the calls that succeed.
+//   - Calls that must not be sent twice leave a due trial to others for a moment.
+//   - A trial that does not end counts as silent after a while, so that the next can begin.
+//   - Each time out is the backoff of its cause, doubled with each failed trial while the fleet serves, up to MaxBackoff, and at most a quarter more or less.
+//   - The first success after nobody served makes every ejected endpoint due within half a second.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
 	free, due := p.dueFree.Load(), p.due.Load()
 	if free == never && due == never {
@@ -363,6 +386,10 @@ func (p *PassiveHealth) claim(q *trialQueue, repeatable bool, allow func(value a
 // LeastRecentlyTried returns the best of the ejected for a call that finds nobody else:
 // one that serves a part if there is one, and else the one that was not tried for the
 // longest time.
+//
+// # Contract
+//
+//   - LeastRecentlyTried prefers those that serve a part, and of others the one that no call was sent to for the longest time.
 func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.Time) (e *PassiveEndpoint, ok bool) {
 	p.enter(now)
 	defer p.mu.Unlock()
@@ -380,9 +407,13 @@ func (p *PassiveHealth) LeastRecentlyTried(allow func(value any) bool, now time.
 }
 
 // OverloadedShare is the part of recent calls that were refused for want of capacity; or,
-// while callers of more than a third of the endpoints wait in vain, a multiple of the part that ended in
-// silence, if that is more: retries after Overloaded and Silent stop while it is over a
+// while callers of more than a third of the endpoints wait in vain, a multiple of the part
+// that ended in silence, if that is more: retries after Overloaded and Silent stop while it is over a
 // quarter. Calls to ejected endpoints do not count.
+//
+// # Contract
+//
+//   - OverloadedShare is near 1 where all is refused, and silence of one endpoint of several does not raise it.
 func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 	at := p.enter(now)
 	defer p.mu.Unlock()
@@ -394,6 +425,10 @@ func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 // returns when it is to be called again (zero: not before the next Add), and whether
 // Ejected has changed of anybody. late is by how much the caller came later than it was
 // asked to: a pause of the process blames nobody.
+//
+// # Contract
+//
+//   - Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all but the unreachable are back for a time.
 func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Time, changed bool) {
 	at := p.enter(now)
 	defer p.mu.Unlock()
@@ -592,10 +627,11 @@ func (p *PassiveHealth) press(at int64) {
 	}
 }
 
-// succeeded notes a success that was told under the lock, of an endpoint that was
-// ejected for the cause if it was. Requires mu.
+// succeeded notes a success that is told under the lock, before it is counted. Requires
+// mu.
 func (p *PassiveHealth) succeeded(at int64) {
-	silent := p.lost >= lostCalls && p.served.Load() == p.servedSeen && at-p.servedAt >= silentFleet
+	served := p.served.Load()
+	silent := p.lost >= lostCalls && served == p.lostServed && served == p.servedSeen && at-p.servedAt >= silentFleet
 	p.lost = 0
 	p.servedAt = max(p.servedAt, at)
 	if silent {
@@ -617,7 +653,9 @@ func (p *PassiveHealth) wake(at, within int64, who func(*PassiveEndpoint) bool) 
 	for _, q := range []*trialQueue{&p.free, &p.queue} {
 		for _, e := range *q {
 			if who(e) {
-				e.due = min(e.due, at+int64(p.chance.Below(uint64(within))))
+				if due := at + int64(p.chance.Below(uint64(within))); due < e.due {
+					e.due, e.early = due, true
+				}
 				e.preferred = e.due
 			}
 		}

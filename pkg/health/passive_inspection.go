@@ -1,6 +1,9 @@
 package health
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // PassiveInspection is one endpoint of a [PassiveHealth] as it stands, for people
 // and for evidence.
@@ -27,4 +30,29 @@ type PassiveInspection struct {
 	Accused bool
 	// LastError is that of the last failure, nil if there was none or it had none.
 	LastError error
+}
+
+// MarshalJSON writes the times out and the error in words, and leaves out what is not so.
+func (i PassiveInspection) MarshalJSON() ([]byte, error) {
+	fields := struct {
+		State        PassiveState
+		Cause        EjectionCause
+		Share        float64
+		Since        time.Time
+		Until        time.Time `json:",omitzero"`
+		Run          int       `json:",omitempty"`
+		Successes    int       `json:",omitempty"`
+		Backoff      string    `json:",omitempty"`
+		Ejections    uint64    `json:",omitempty"`
+		TrialRunning bool      `json:",omitempty"`
+		Accused      bool      `json:",omitempty"`
+		LastError    string    `json:",omitempty"`
+	}{i.State, i.Cause, i.Share, i.Since, i.Until, i.Run, i.Successes, "", i.Ejections, i.TrialRunning, i.Accused, ""}
+	if i.Backoff > 0 {
+		fields.Backoff = i.Backoff.String()
+	}
+	if i.LastError != nil {
+		fields.LastError = i.LastError.Error()
+	}
+	return json.Marshal(fields)
 }

@@ -68,6 +68,7 @@ func (s *stepped) begin(t *testing.T, key uint64) (c *dispatch.Call, r poise.Res
 //
 // Cases: B22, B101, B108.
 func TestAvailability_NobodyIsBlamedForAClockOrAPause(t *testing.T) {
+	t.Parallel()
 	var endpoints []poisehttp.Endpoint
 	for range 3 {
 		endpoints = append(endpoints, serve(t, ok))

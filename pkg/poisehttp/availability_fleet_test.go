@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,9 +25,7 @@ import (
 // piped is an http.Server that is reached by pipes in place of a network, so that in
 // a bubble of testing/synctest the time of its tests is free.
 type piped struct {
-	server  *http.Server
 	arrived chan net.Conn
-	closed  chan struct{}
 	// down refuses connections.
 	down atomic.Bool
 	// does is how it answers.
@@ -34,20 +33,29 @@ type piped struct {
 
 	dialed, served atomic.Int64
 
-	mu    sync.Mutex
-	conns map[net.Conn]bool // guarded by mu
+	mu     sync.Mutex
+	server *http.Server      // guarded by mu, as is closed
+	closed chan struct{}     // closed when the listener is
+	conns  map[net.Conn]bool // guarded by mu
 }
 
 // newPiped starts a server that answers as the handler does.
 func newPiped(t testing.TB, handler http.HandlerFunc) *piped {
 	t.Helper()
-	b := &piped{arrived: make(chan net.Conn), closed: make(chan struct{}), conns: map[net.Conn]bool{}}
+	b := &piped{arrived: make(chan net.Conn), conns: map[net.Conn]bool{}}
 	b.answer(handler)
-	b.server = &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	b.start()
+	t.Cleanup(b.close)
+	return b
+}
+
+// start begins to serve.
+func (b *piped) start() {
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.served.Add(1)
 		(*b.does.Load())(w, r)
 	})}
-	b.server.ConnState = func(conn net.Conn, state http.ConnState) {
+	server.ConnState = func(conn net.Conn, state http.ConnState) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if state == http.StateNew {
@@ -56,9 +64,30 @@ func newPiped(t testing.TB, handler http.HandlerFunc) *piped {
 			delete(b.conns, conn)
 		}
 	}
-	go func() { _ = b.server.Serve(pipes{b}) }()
-	t.Cleanup(func() { _ = b.server.Close() })
-	return b
+	b.mu.Lock()
+	b.server, b.closed = server, make(chan struct{})
+	listener := pipes{b.arrived, b.closed}
+	b.mu.Unlock()
+	b.down.Store(false)
+	go func() { _ = server.Serve(listener) }()
+}
+
+func (b *piped) running() *http.Server {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.server
+}
+
+// close ends the server and its calls.
+func (b *piped) close() { _ = b.running().Close() }
+
+// shutDown ends the server as net/http does in good order: the calls that it has end.
+func (b *piped) shutDown(t testing.TB) {
+	t.Helper()
+	b.down.Store(true)
+	if err := b.running().Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func (b *piped) answer(handler http.HandlerFunc) { b.does.Store(&handler) }
@@ -89,31 +118,37 @@ func (b *piped) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	if b.down.Load() {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	}
+	b.mu.Lock()
+	closed := b.closed
+	b.mu.Unlock()
 	near, far := net.Pipe()
 	select {
 	case b.arrived <- far:
 		return near, nil
-	case <-b.closed:
+	case <-closed:
 		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// pipes is the listener of a piped one.
-type pipes struct{ of *piped }
+// pipes is the listener of a piped server.
+type pipes struct {
+	arrived chan net.Conn
+	closed  chan struct{}
+}
 
 func (p pipes) Accept() (net.Conn, error) {
 	select {
-	case conn := <-p.of.arrived:
+	case conn := <-p.arrived:
 		return conn, nil
-	case <-p.of.closed:
+	case <-p.closed:
 		return nil, net.ErrClosed
 	}
 }
 
 func (p pipes) Close() error {
-	close(p.of.closed)
+	close(p.closed)
 	return nil
 }
 
@@ -199,6 +234,13 @@ func fails(backends []*piped, k int, how string) {
 			b.answer(hangs)
 		case "reset":
 			b.answer(hangsUp)
+		case "half 500":
+			b.answer(func(w http.ResponseWriter, r *http.Request) {
+				number, _ := strconv.ParseUint(strings.TrimPrefix(r.URL.Path, "/"), 10, 64)
+				if poise.Mix64(number)%2 == 0 {
+					w.WriteHeader(500)
+				}
+			})
 		default:
 			var status int
 			_, _ = fmt.Sscan(how, &status)

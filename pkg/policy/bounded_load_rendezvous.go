@@ -46,7 +46,7 @@ const DefaultBoundedLoadPercent = 150
 //   - With no load anywhere BoundedLoadRendezvous picks as WeightedRendezvous does.
 //   - The order of the candidates changes no pick of BoundedLoadRendezvous.
 //   - NewBoundedLoadRendezvous refuses a percentage under 100.
-//   - BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker.
+//   - BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker, or one that does not count requests in flight.
 //   - Without a key BoundedLoadRendezvous answers ErrNoKey, or asks the policy that NoKey names.
 //   - BoundedLoadRendezvous says in Query.Why the capacity of the candidate, and who the owner is where it spilled.
 //
@@ -80,13 +80,13 @@ func NewBoundedLoadRendezvous(cfg BoundedLoadRendezvousConfig) (*BoundedLoadRend
 	return &BoundedLoadRendezvous{cfg: cfg}, nil
 }
 
-// Prepare returns a Picker for the View, a [poise.FieldError] of ErrNilTracker, or
-// the error of the NoKey policy.
+// Prepare returns a Picker for the View, a [poise.FieldError] of ErrNilTracker or
+// ErrLoadUnit, or the error of the NoKey policy.
 func (p *BoundedLoadRendezvous) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView
 	}
-	if err := v.CheckLoad(); err != nil {
+	if err := checkItems(v); err != nil {
 		return nil, err
 	}
 	keyless, err := prepareKeyless("BoundedLoadRendezvous", p.cfg.NoKey, v)
@@ -106,6 +106,21 @@ func (p *BoundedLoadRendezvous) Prepare(v *poise.View) (poise.Picker, error) {
 		picker.weights += uint64(weight.Value()) // fewer than 2^32 of 32 bits each
 	}
 	return picker, nil
+}
+
+// checkItems refuses a View whose loads are not numbers of items: a capacity is a part
+// of their sum, plus one. The trackers of a View have one unit, so the first has it.
+func checkItems(v *poise.View) error {
+	if err := v.CheckLoad(); err != nil {
+		return err
+	}
+	for _, s := range v.All() {
+		if unit := s.Load.Unit(); unit != poise.RequestsInFlight {
+			return &poise.FieldError{Field: "candidates[0].Load.Unit()", Value: unit.String(), Err: ErrLoadUnit}
+		}
+		break
+	}
+	return nil
 }
 
 type boundedLoadPicker struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -70,8 +71,18 @@ func TestKeyedPolicies_RefuseWhatTheirNoKeyPolicyRefuses(t *testing.T) {
 	}
 }
 
-// Claim: BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker.
-func TestBoundedLoadRendezvous_RefusesACandidateWithoutTracker(t *testing.T) {
+// Claim: BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker, or one that does not count requests in flight.
+func TestBoundedLoadRendezvous_RefusesLoadsThatAreNoNumberOfItems(t *testing.T) {
+	inNanoseconds := backends(2)
+	inNanoseconds[0].Load, inNanoseconds[1].Load = timed{}, timed{}
+	_, costs := new(policy.BoundedLoadRendezvous).Prepare(viewOf(t, inNanoseconds))
+	checkFieldError(t, "BoundedLoadRendezvous", costs, "candidates[0].Load.Unit()", policy.ErrLoadUnit)
+	if text := costs.Error(); !strings.Contains(text, "nanoseconds") {
+		t.Errorf("the error does not name the unit: %s", text)
+	}
+	if _, err := new(policy.BoundedLoadRendezvous).Prepare(viewOf(t, nil)); err != nil {
+		t.Errorf("nobody has another unit: %v", err)
+	}
 	samples := backends(3)
 	samples[2].Load, samples[2].Status = nil, poise.Draining
 	_, err := new(policy.BoundedLoadRendezvous).Prepare(viewOf(t, samples))
@@ -540,6 +551,46 @@ func TestBoundedLoadRendezvous_AlwaysFindsRoom(t *testing.T) {
 	alone := open(t, newBoundedLoadRendezvous(t, policy.BoundedLoadRendezvousConfig{Percent: 100}), backends(1))
 	if got := alone.pick(t, text("first")); got != 0 {
 		t.Errorf("picked %d", got)
+	}
+}
+
+// Members that join while others hold a hundred calls take what follows, and nobody
+// goes over what is allowed at that moment; when they leave again, the rest has room.
+//
+// Cases: B43.
+func TestBoundedLoadRendezvous_FindsRoomWhileMembersJoinAndLeave(t *testing.T) {
+	p := newBoundedLoadRendezvous(t, policy.BoundedLoadRendezvousConfig{Percent: 125})
+	samples := backends(7)
+	held := 0
+	load := func(i int) uint64 { return samples[i].Load.(*poise.InFlight).Current() }
+	place := func(n, calls int) {
+		d := open(t, p, samples[:n])
+		for range calls {
+			items := uint64(1)
+			for i := range n {
+				items += load(i)
+			}
+			index := d.pick(t, text("one key"))
+			// The capacity is 125 % of an equal share of all, rounded up.
+			if most := (125*items + 100*uint64(n) - 1) / (100 * uint64(n)); load(index) >= most {
+				t.Fatalf("%d of %d held %d of %d, and is given one more", index, n, load(index), most)
+			}
+			if _, err := samples[index].Load.(*poise.InFlight).Acquire(); err != nil {
+				t.Fatal(err)
+			}
+			held++
+		}
+	}
+	place(3, 100)
+	before := load(0) + load(1) + load(2)
+	place(7, 100)
+	if joined := load(3) + load(4) + load(5) + load(6); before != 100 || joined < 50 {
+		t.Errorf("after three held %d, the four that joined took %d of 100", before, joined)
+	}
+	place(3, 20)
+	place(1, 5)
+	if held != 225 {
+		t.Errorf("%d calls were placed", held)
 	}
 }
 

@@ -23,11 +23,11 @@ import poise "github.com/copyleftdev/poise-go/pkg"
 //   - The capacity of a priority is its eligible weight over its whole weight, times the overprovisioning factor, rounded down, and at most all of the traffic.
 //   - A priority with an eligible member has a capacity of at least one unit.
 //   - Priorities take the traffic in ascending order, each as much as it can carry.
-//   - While capacity is short, each priority takes traffic in proportion to its capacity.
+//   - While capacity is short and some priority does not panic, each takes traffic in proportion to its capacity.
 //   - Capacities that exactly add up to all of the traffic are not short, whatever the rounding.
 //   - What rounding leaves over goes to the first priority that can carry anything.
 //   - A priority panics exactly while capacity is short and its eligible weight is strictly below the threshold.
-//   - While nobody is eligible, the traffic goes to the panicking priorities in proportion to the weights that panic can use.
+//   - While every priority panics, they share the traffic in proportion to the weights that panic can use.
 //   - A member that opted out of panic still serves while it is eligible.
 //   - A draining member is no capacity and is never picked by Priority.
 //   - With PanicOff, or without anybody that panic can use, a pick without eligible members answers ErrNoEligible.

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/leanovate/gopter"
@@ -23,6 +24,9 @@ func TestTopology_LawsOfTraffic(t *testing.T) {
 			total += g.traffic
 		}
 		return total
+	}
+	allPanic := func(groups []*group) bool {
+		return !slices.ContainsFunc(groups, func(g *group) bool { return !g.panics })
 	}
 	eligible := gen.SliceOfN(4, gen.UInt64Range(0, 1000))
 	factor := gen.UInt32Range(100, 300)
@@ -49,20 +53,39 @@ func TestTopology_LawsOfTraffic(t *testing.T) {
 				if sum(small) == 0 || sum(large) == 0 {
 					return sum(small) == sum(large)
 				}
-				allDown := sum(small) == 4*1000
-				if small[i].panics != large[i].panics || !allDown && small[i].traffic != large[i].traffic {
+				// Where all panic the traffic is in weights, else in units.
+				want := small[i].traffic
+				if allPanic(small) {
+					want *= scale
+				}
+				if small[i].panics != large[i].panics || large[i].traffic != want {
 					return false
 				}
 			}
 			return true
 		}, eligible, factor, gen.UInt64Range(1, 1<<40)))
 
-	laws.Property("a priority that recovers never gets a smaller share", prop.ForAll(
+	laws.Property("where all panic the shares are the sizes, whoever is eligible", prop.ForAll(
+		func(eligible []uint64, factor uint32) bool {
+			groups := sharesOf(eligible, 1, factor)
+			for _, g := range groups {
+				if allPanic(groups) && g.traffic != g.inPanic {
+					return false
+				}
+			}
+			return true
+		}, gen.SliceOfN(4, gen.UInt64Range(0, 250)), factor))
+
+	// From sharing by size to sharing by capacity there is a step, either way.
+	laws.Property("a priority that recovers never gets a smaller share, unless that ends a panic of all", prop.ForAll(
 		func(eligible []uint64, factor uint32, which int, more uint64) bool {
 			before := sharesOf(eligible, 1, factor)
 			better := append([]uint64(nil), eligible...)
 			better[which] = min(1000, better[which]+more)
 			after := sharesOf(better, 1, factor)
+			if allPanic(before) != allPanic(after) {
+				return true
+			}
 			// Rounding leaves up to a unit for each priority to the first.
 			return after[which].traffic*sum(before)+4*fullTraffic >= before[which].traffic*sum(after)
 		}, eligible, factor, gen.IntRange(0, 3), gen.UInt64Range(0, 1000)))

@@ -13,11 +13,11 @@ import (
 // shareTwin computes, slowly and from the contract alone, what share of the
 // traffic each priority and locality has, and which candidates serve there.
 type shareTwin struct {
-	samples            []poise.Sample
-	factor, threshold  int64
-	failClosed, zoned  bool
-	capacity           map[uint32]int64 // units
-	short, anyEligible bool
+	samples           []poise.Sample
+	factor, threshold int64
+	failClosed, zoned bool
+	short             bool
+	capacity          map[uint32]int64 // units
 }
 
 func (s *shareTwin) is(i int) (member, eligible, usable bool) {
@@ -87,7 +87,6 @@ func (s *shareTwin) prepare() {
 		total, eligible, _ := s.weights(p, nil)
 		sum.Add(sum, s.part(eligible, total))
 		s.capacity[p] = s.millionths(eligible, total)
-		s.anyEligible = s.anyEligible || eligible > 0
 	}
 	s.short = sum.Cmp(big.NewRat(1, 1)) < 0
 }
@@ -97,6 +96,10 @@ func (s *shareTwin) panics(p uint32) bool {
 	return s.short && big.NewRat(eligible*100, total).Cmp(big.NewRat(s.threshold, 1)) < 0
 }
 
+func (s *shareTwin) allPanic() bool {
+	return !slices.ContainsFunc(s.priorities(), func(p uint32) bool { return !s.panics(p) })
+}
+
 // traffic returns each priority's tickets.
 func (s *shareTwin) traffic() map[uint32]int64 {
 	tickets := map[uint32]int64{}
@@ -104,7 +107,7 @@ func (s *shareTwin) traffic() map[uint32]int64 {
 	for _, p := range s.priorities() {
 		_, _, usable := s.weights(p, nil)
 		switch {
-		case !s.anyEligible && s.panics(p):
+		case s.allPanic():
 			tickets[p] = usable
 		case s.short:
 			tickets[p] = s.capacity[p]
@@ -229,8 +232,8 @@ func describe(l *level) string {
 
 // Claim: The capacity of a priority is its eligible weight over its whole weight, times the overprovisioning factor, rounded down, and at most all of the traffic.
 // Claim: Priorities take the traffic in ascending order, each as much as it can carry.
-// Claim: While capacity is short, each priority takes traffic in proportion to its capacity.
-// Claim: While nobody is eligible, the traffic goes to the panicking priorities in proportion to the weights that panic can use.
+// Claim: While capacity is short and some priority does not panic, each takes traffic in proportion to its capacity.
+// Claim: While every priority panics, they share the traffic in proportion to the weights that panic can use.
 // Claim: A locality's effective weight is its weight times its available part in millionths, times the overprovisioning factor, and at most its weight times a million.
 func TestTopology_SharesAsItsSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

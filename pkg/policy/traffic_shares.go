@@ -7,20 +7,23 @@ import (
 
 // shareOut decides which groups panic and sets the traffic of each. Whether
 // capacity is short is decided on exact fractions: units are rounded down, and
-// their sum can miss what adds up to everything.
+// their sum can miss what adds up to everything. Where every group panics nobody
+// knows whom to trust, and the traffic goes by what panic can use.
 func shareOut(groups []*group, cfg TopologyConfig) {
 	parts := make([]ratio, len(groups))
-	var eligible uint64
 	for i, g := range groups {
 		parts[i] = carried(g.eligible, g.total, cfg.Overprovisioning)
 		g.traffic = units(g.eligible, g.total, cfg.Overprovisioning)
-		eligible |= g.eligible
 	}
 	short := !coverAll(parts)
+	all := short
 	for _, g := range groups {
 		g.panics = short && below(g.eligible, g.total, cfg.PanicThreshold)
 		g.rejects = g.panics && cfg.FailClosed
-		if eligible == 0 && g.panics {
+		all = all && g.panics
+	}
+	for _, g := range groups {
+		if all {
 			g.traffic = g.inPanic
 		}
 	}

@@ -11,5 +11,7 @@
 // the laws can.
 //
 // A policy that no law catches has kept them on about a hundred candidate sets and
-// some ten thousand picks. That says nothing about how well it spreads work.
+// some ten thousand picks. That says nothing about how well it spreads work, nor about
+// a branch that no candidate led into: Suite.Unvaried names those of a Sample, and
+// Suite takes localities, identities and candidate sets of the policy's own.
 package policytest

@@ -34,12 +34,12 @@ func (l *lab) open(p poise.Policy, w *world) (*stage, error) {
 	}
 	var err error
 	if s.base, err = poise.NewView(candidates); err != nil {
-		return nil, fmt.Errorf("%s: the kit's own View was refused: %w", w.name, err)
+		return nil, fmt.Errorf("%s: its View was refused: %w", w.name, err)
 	}
 	s.view = s.base
 	if w.scope != nil {
 		if s.view, err = s.base.Scope(w.scope); err != nil {
-			return nil, fmt.Errorf("%s: the kit's own scope was refused: %w", w.name, err)
+			return nil, fmt.Errorf("%s: its scope was refused: %w", w.name, err)
 		}
 	}
 	if l.suite.shown != nil {

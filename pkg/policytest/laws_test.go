@@ -75,6 +75,43 @@ var faults = []fault{
 		},
 	},
 	{
+		law: "a refused Prepare changes nothing", name: "starts over before it refuses",
+		prepare: func(p *planted, v *poise.View) (poise.Picker, error) {
+			if v.CheckLoad() != nil {
+				p.turn.Store(0)
+				return nil, errOwn
+			}
+			return p.sound(v)
+		},
+	},
+	{
+		law: "a refused Prepare changes nothing", name: "has no Picker after a refusal",
+		prepare: func(p *planted, v *poise.View) (poise.Picker, error) {
+			if v.CheckLoad() != nil || p.refused {
+				p.refused = true
+				return nil, errOwn
+			}
+			return p.sound(v)
+		},
+	},
+	{
+		law: "a refused Prepare changes nothing", name: "breaks the Picker in use",
+		prepare: func(p *planted, v *poise.View) (poise.Picker, error) {
+			s, err := v.Sample(0)
+			if err == nil && s.Load != nil && s.Load.Unit() == poise.CostNanoseconds {
+				p.refused = true
+				return nil, errOwn
+			}
+			return p.sound(v)
+		},
+		pick: func(p *plantedPicker, q poise.Query) (poise.Selection, error) {
+			if p.policy.refused {
+				return p.fails(q, errOwn)
+			}
+			return p.sound(q)
+		},
+	},
+	{
 		law: "only eligible candidates are picked", name: "widens the scope",
 		pick: func(p *plantedPicker, q poise.Query) (poise.Selection, error) {
 			for i, s := range p.view.All() {

@@ -11,6 +11,7 @@ import (
 // from the one before.
 type meter struct {
 	load  uint64
+	unit  poise.LoadUnit
 	reads int
 	err   error // not nil: it cannot tell
 }
@@ -21,13 +22,13 @@ func (m *meter) Load(time.Time) (uint64, error) {
 	return m.load, m.err
 }
 
-func (m *meter) Unit() poise.LoadUnit { return poise.RequestsInFlight }
+func (m *meter) Unit() poise.LoadUnit { return m.unit }
 
 // errMeter is why a meter cannot tell.
 var errMeter = errors.New("the meter cannot tell")
 
-// metered returns the world with meters for trackers; those for whom fails is
-// true cannot tell.
+// metered returns the world with meters in place of the trackers there are; those for
+// whom fails is true cannot tell.
 func (w *world) metered(fails func(i int) bool) (*world, []*meter) {
 	metered := &world{name: w.name + ", metered", samples: append([]poise.Sample(nil), w.samples...), scope: w.scope}
 	meters := make([]*meter, len(w.samples))
@@ -36,7 +37,10 @@ func (w *world) metered(fails func(i int) bool) (*world, []*meter) {
 		if fails(i) {
 			meters[i].err = errMeter
 		}
-		metered.samples[i].Load = meters[i]
+		if of := w.samples[i].Load; of != nil {
+			meters[i].unit = of.Unit()
+			metered.samples[i].Load = meters[i]
+		}
 	}
 	return metered, meters
 }

@@ -53,12 +53,12 @@ func (l *lab) overlapWorlds() []*world {
 	second := func(i int) bool { return i%2 == 0 }
 	none := func(int) bool { return false }
 	list := []*world{
-		newWorld("all", 5, onlyInFlight, l.chance, all),
-		newWorld("every second", 9, mixed, l.chance, second),
-		newWorld("none", 3, onlySteady, l.chance, none),
-		newWorld("all", 3, onlySteady, l.chance, all),
+		l.newWorld("all", 5, onlyInFlight, all),
+		l.newWorld("every second", 9, mixed, second),
+		l.newWorld("none", 3, onlySteady, none),
+		l.newWorld("all", 3, onlySteady, all),
 	}
-	return append(list, l.scoped(list[1]))
+	return append(append(list, l.scoped(list[1])), l.users()...)
 }
 
 // overlap is one goroutine's share: picks in its own order, checked by every law

@@ -175,7 +175,7 @@ func (s *stage) checkSuccess(q *poise.Query, _ int, err error, refusals []error)
 func failedPickLeavesNoTrace(l *lab) error {
 	hopeless := []*world{
 		{name: "empty"},
-		newWorld("none eligible", 3, onlyInFlight, l.chance, func(int) bool { return false }),
+		l.newWorld("none eligible", 3, onlyInFlight, func(int) bool { return false }),
 	}
 	for _, w := range l.worlds() {
 		undisturbed, err := l.open(l.suite.New(), w)

@@ -11,6 +11,7 @@ import (
 type planted struct {
 	turn     atomic.Uint64
 	prepared atomic.Uint64
+	refused  bool // for faults of refusals
 	// prepare and pick, if not nil, stand in for the sound methods.
 	prepare func(*planted, *poise.View) (poise.Picker, error)
 	pick    func(*plantedPicker, poise.Query) (poise.Selection, error)

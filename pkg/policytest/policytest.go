@@ -3,6 +3,7 @@ package policytest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -22,6 +23,16 @@ type Suite struct {
 	Refusals []error
 	// Seed makes the candidate sets and the queries. 0 means 1. A failure names it.
 	Seed uint64
+	// Localities are those that the candidates are in. Name the ones that the policy
+	// knows, for no law reaches a branch for a locality that no candidate is in. nil
+	// means "", "east" and "west".
+	Localities []string
+	// Identities are those of the first candidates of each set, distinct and not
+	// empty. The others, all if it is nil, are numbered.
+	Identities []string
+	// Samples are candidate sets beside those that the suite makes, each one that
+	// NewView takes: for what Unvaried names and the policy looks at.
+	Samples [][]poise.Sample
 
 	// shown, if not nil, is given the candidates of every View. No other policy than
 	// one that the test of this package planted can come by them.
@@ -29,9 +40,11 @@ type Suite struct {
 }
 
 // Run holds the policy against every law, each in a subtest. It counts
-// allocations, so it must not run in parallel with other tests.
+// allocations, so it must not run in parallel with other tests. It logs what Unvaried
+// returns.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
+	t.Logf("no candidate had: %s", strings.Join(s.Unvaried(), ", "))
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
 			if err := s.check(l); err != nil {
@@ -64,6 +77,7 @@ type law struct {
 var laws = []law{
 	{"Prepare accepts a View without anyone to pick", acceptsHopelessViews},
 	{"preparing again changes no pick", preparingAgainChangesNothing},
+	{"a refused Prepare changes nothing", refusedPrepareChangesNothing},
 	{"only eligible candidates are picked", picksOnlyEligible},
 	{"an empty View is ErrEmpty", emptyIsErrEmpty},
 	{"no eligible candidate is ErrNoEligible", noneEligibleIsErrNoEligible},
@@ -86,9 +100,7 @@ func (s Suite) check(l law) (broken error) {
 	if s.New == nil {
 		return errNoNew
 	}
-	if s.Seed == 0 {
-		s.Seed = 1
-	}
+	s = s.withDefaults()
 	name := func(what any) error {
 		return fmt.Errorf("%s: %v\nreplay with Suite.Seed %d", l.name, what, s.Seed)
 	}
@@ -97,8 +109,20 @@ func (s Suite) check(l law) (broken error) {
 			broken = name(fmt.Sprint("panic: ", p))
 		}
 	}()
-	if err := l.holds(&lab{suite: s, chance: poise.NewGenerator(s.Seed)}); err != nil {
+	if err := l.holds(s.lab()); err != nil {
 		return name(err)
 	}
 	return nil
 }
+
+func (s Suite) withDefaults() Suite {
+	if s.Seed == 0 {
+		s.Seed = 1
+	}
+	if s.Localities == nil {
+		s.Localities = []string{"", "east", "west"}
+	}
+	return s
+}
+
+func (s Suite) lab() *lab { return &lab{suite: s, chance: poise.NewGenerator(s.Seed)} }

@@ -106,15 +106,19 @@ const (
 
 // newWorld returns a world of n candidates of which those for whom ready is true
 // are eligible.
-func newWorld(name string, n, trackers int, chance *poise.Generator, ready func(i int) bool) *world {
+func (l *lab) newWorld(name string, n, trackers int, ready func(i int) bool) *world {
 	w := &world{name: name, samples: make([]poise.Sample, n)}
+	chance := l.chance
 	for i := range w.samples {
 		s := &w.samples[i]
-		s.ID = fmt.Sprintf("candidate-%d", i)
+		s.ID = l.identity(i)
 		s.Incarnation = chance.Below(3)
 		s.Weight, _ = poise.NewWeight(1 + uint32(chance.Below(20)))
 		s.Priority = uint32(chance.Below(3))
-		s.Locality = []string{"", "east", "west"}[chance.Below(3)]
+		at := chance.Below(uint64(max(1, len(l.suite.Localities))))
+		if len(l.suite.Localities) > 0 {
+			s.Locality = l.suite.Localities[at]
+		}
 		s.LocalityWeight, _ = poise.NewWeight(1 + s.Priority + uint32(len(s.Locality)))
 		load := chance.Below(4)
 		if trackers == onlyInFlight || trackers == mixed && i%2 == 0 {
@@ -127,6 +131,22 @@ func newWorld(name string, n, trackers int, chance *poise.Generator, ready func(
 		}
 	}
 	return w
+}
+
+func (l *lab) identity(i int) string {
+	if i < len(l.suite.Identities) {
+		return l.suite.Identities[i]
+	}
+	return fmt.Sprintf("candidate-%d", i)
+}
+
+// users are the candidate sets of the user.
+func (l *lab) users() []*world {
+	var list []*world
+	for k, samples := range l.suite.Samples {
+		list = append(list, &world{name: fmt.Sprintf("Suite.Samples[%d]", k), samples: samples})
+	}
+	return list
 }
 
 // leaveOut makes the sample ineligible in one of the ways there are.
@@ -153,7 +173,7 @@ func (l *lab) worlds() []*world {
 	var list []*world
 	add := func(name string, n int, ready func(int) bool) {
 		trackers := len(list) % trackerKinds
-		list = append(list, newWorld(fmt.Sprintf("%s of %d", name, n), n, trackers, l.chance, ready))
+		list = append(list, l.newWorld(fmt.Sprintf("%s of %d", name, n), n, trackers, ready))
 	}
 	add("empty", 0, none)
 	for n := 1; n <= 7; n++ {
@@ -176,6 +196,7 @@ func (l *lab) worlds() []*world {
 		share := l.chance.Below(5)
 		add("random", 1+int(l.chance.Below(12)), func(int) bool { return l.chance.Below(4) < share })
 	}
+	list = append(list, l.users()...)
 	for _, w := range list[:len(list):len(list)] {
 		list = append(list, l.scoped(w))
 	}

@@ -21,18 +21,24 @@ func Stream(draws []uint64) Spec {
 }
 
 // Turns is a rotation over candidates, of which some are eligible. It starts at
-// the cursor.
+// the cursor. A Pick may name those it passes over, as bits.
 //
-//	Pick() int
+//	Pick(tried) int
 func Turns(eligible []bool, cursor int) Spec {
 	return Define(fmt.Sprintf("turns of %v from %d", eligible, cursor), cursor, func(cursor int, op Op) []int {
 		for i := range eligible {
-			if at := (cursor + i) % len(eligible); eligible[at] {
+			if at := (cursor + i) % len(eligible); eligible[at] && tried(op)>>at&1 == 0 {
 				return One(op.Result == at, at+1)
 			}
 		}
 		return nil
 	})
+}
+
+// tried are whom a Pick passes over; nobody where it names nothing.
+func tried(op Op) int {
+	bits, _ := op.Arg.(int)
+	return bits
 }
 
 type warmth struct {
@@ -129,37 +135,62 @@ func Picks(source string, picks []int) Spec {
 	})
 }
 
+// smoothTurns are the credits of turns, and those of picks that pass over somebody,
+// which do not touch each other.
 type smoothTurns struct {
+	turns, retries smoothCredits
+}
+
+type smoothCredits struct {
 	credits [3]int64
 	list    int // of the last pick
+	begun   bool
+}
+
+// pick takes the one with most credit among those who are left.
+func (c *smoothCredits) pick(lists [][3]uint32, list, tried int) (at int) {
+	total, sum := int64(0), int64(0)
+	for i, weight := range lists[list] {
+		total += int64(weight)
+		if tried>>i&1 == 0 {
+			sum += int64(weight)
+		}
+	}
+	if c.begun && lists[list] != lists[c.list] {
+		for i, credit := range c.credits {
+			c.credits[i] = max(-5*total/8, min(5*total/8, credit))
+		}
+	}
+	c.list, c.begun = list, true
+	at = -1
+	for i, weight := range lists[list] {
+		if tried>>i&1 != 0 {
+			continue
+		}
+		c.credits[i] += int64(weight)
+		if at < 0 || c.credits[i] > c.credits[at] {
+			at = i
+		}
+	}
+	c.credits[at] -= sum
+	return at
 }
 
 // SmoothTurns is smooth weighted round robin as the textbook has it, over up to
 // three candidates: everyone gains their weight, whoever has most is picked and
 // pays the sum. A Pick names the list of weights it goes by, the first if it names
 // none; credits outlast a change of the list, cut to 5/8 of the new sum either way.
+// Picks that pass over somebody have credits of their own.
 //
-//	Pick(list) int
+//	Pick(list + 4 * tried as bits) int
 func SmoothTurns(lists ...[3]uint32) Spec {
 	return Define(fmt.Sprintf("smooth turns of %v", lists), smoothTurns{}, func(s smoothTurns, op Op) []smoothTurns {
-		list, _ := op.Arg.(int)
-		at, sum := 0, int64(0)
-		for _, weight := range lists[list] {
-			sum += int64(weight)
+		arg, _ := op.Arg.(int)
+		credits := &s.turns
+		if arg>>2 != 0 {
+			credits = &s.retries
 		}
-		if lists[list] != lists[s.list] {
-			for i, credit := range s.credits {
-				s.credits[i] = max(-5*sum/8, min(5*sum/8, credit))
-			}
-		}
-		s.list = list
-		for i, weight := range lists[list] {
-			s.credits[i] += int64(weight)
-			if s.credits[i] > s.credits[at] {
-				at = i
-			}
-		}
-		s.credits[at] -= sum
+		at := credits.pick(lists, arg&3, arg>>2)
 		return One(op.Result == at, s)
 	})
 }

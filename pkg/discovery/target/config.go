@@ -79,7 +79,7 @@ func (t Target) Fetch(cfg Config) (discovery.Fetch[Address], error) {
 			files = rooted(filepath.Dir(t.rest))
 		}
 		return discovery.File(discovery.FileConfig[Address]{
-			Files: files, Name: filepath.Base(t.rest), MaxBytes: cfg.MaxBytes, Parse: discovery.Lines(parseLine),
+			Files: files, Name: filepath.Base(t.rest), MaxBytes: cfg.MaxBytes, Parse: parseLines(cfg.MaxMembers),
 		})
 	case DNS:
 		switch cfg.Network = cmp.Or(cfg.Network, "ip"); cfg.Network {
@@ -102,7 +102,17 @@ func entry(a Address) discovery.Entry[Address] {
 	return discovery.Entry[Address]{ID: a.HostPort, Value: a}
 }
 
-func parseLine(line string) (discovery.Entry[Address], error) {
-	a, err := parseMember(line)
-	return entry(a), err
+// parseLines returns what makes a member of each line of a file, and gives up at the
+// first that is one too many: a short line becomes a much larger member.
+func parseLines(most int) func([]byte) ([]discovery.Entry[Address], error) {
+	return func(data []byte) ([]discovery.Entry[Address], error) {
+		n := 0
+		return discovery.Lines(func(line string) (discovery.Entry[Address], error) {
+			if n++; n > most {
+				return discovery.Entry[Address]{}, &discovery.LimitError{Found: int64(n), Limit: int64(most), Err: discovery.ErrTooManyMembers}
+			}
+			a, err := parseMember(line)
+			return entry(a), err
+		})(data)
+	}
 }

@@ -1,6 +1,8 @@
 package target_test
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -302,6 +304,43 @@ func TestFileTarget_ReadsAFileOfItsFolder(t *testing.T) {
 	poll("10.0.0.1:80", os.ErrNotExist)
 }
 
+// A list in which one member has the weight 0 is refused as a whole, with the line and
+// the weight; the members that were there serve on, and the next list that is sound is
+// taken.
+//
+// Cases: B06.
+func TestFileTarget_RefusesAListWithTheWeightZero(t *testing.T) {
+	files := fstest.MapFS{"backends.txt": {Data: []byte("a:80 1\n")}}
+	f := newFollow(t, "file:/etc/backends.txt", target.Config{Files: files})
+	for _, row := range []struct {
+		text, want string
+		fails      bool
+	}{
+		{"a:80 1\n", "a:80", false},
+		{"a:80 1\nb:80 0\n", "a:80", true},
+		{"a:80 1\nb:80 2\n", "a:80 b:80/0/2", false},
+		{"a:80 0\nb:80 2\n", "a:80 b:80/0/2", true},
+	} {
+		files["backends.txt"] = &fstest.MapFile{Data: []byte(row.text)}
+		revision := f.d.Load().Revision()
+		got, err := f.poll()
+		if got != row.want || (err != nil) != row.fails {
+			t.Errorf("%q: got %s, want %s (%v)", row.text, got, row.want, err)
+		}
+		if !row.fails {
+			continue
+		}
+		if !errors.Is(err, target.ErrBadWeight) || f.d.Load().Revision() != revision {
+			t.Errorf("%q: error %v, revision %d after %d", row.text, err, f.d.Load().Revision(), revision)
+		}
+		for _, part := range []string{"line " + fmt.Sprint(1+strings.Index(row.text, " 0\n")/len("a:80 1\n")), "weight"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%q: the error does not say %q: %v", row.text, part, err)
+			}
+		}
+	}
+}
+
 func TestFileTarget_RefusesTooManyBytes(t *testing.T) {
 	files := fstest.MapFS{"backends.txt": {Data: []byte("10.0.0.1:80\n")}}
 	f := newFollow(t, "file:/etc/backends.txt", target.Config{Files: files, MaxBytes: 12})
@@ -347,5 +386,28 @@ func TestNewPoller_RefusesBadSettings(t *testing.T) {
 	}
 	if _, err := parsed.NewPoller(nil, target.Config{}); err == nil {
 		t.Error("no session is needed")
+	}
+}
+
+// A file may hold four million members in the bytes that are read of it. They are
+// refused at the first that is one too many, and not made first.
+func TestFileTarget_RefusesTooManyLines(t *testing.T) {
+	of, err := target.Parse("file:list")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{0, 5} {
+		fetch, err := of.Fetch(target.Config{
+			Files: fstest.MapFS{"list": {Data: bytes.Repeat([]byte("a:1\n"), 4<<20-1)}}, MaxMembers: most,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		limit := int64(cmp.Or(most, 100_000))
+		_, err = fetch(t.Context())
+		refused, ok := errors.AsType[*discovery.LimitError](err)
+		if !ok || refused.Found != limit+1 || refused.Limit != limit || !errors.Is(err, discovery.ErrTooManyMembers) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
