@@ -23,7 +23,7 @@ const (
 	passiveCall = time.Second
 	passiveWait = 400 * time.Second
 	// passiveSpare is how many calls of an earlier life each endpoint has to lose.
-	passiveSpare = 256
+	passiveSpare = 24
 )
 
 // passive is a PassiveHealth, the calls that callers have, and a clock.
@@ -70,9 +70,10 @@ func newPassiveReplay(constants, _ replay.Record) (*passive, error) {
 		c := e.Begin(p.now)
 		e.End(&c, poise.Result{Outcome: poise.Unreachable}, p.now)
 		e.Probe(true, p.now)
-		p.serve(e, 16*passiveMany-passiveMany/8)
+		// The time of one call in eight is measured: not that of one that took a tick.
+		p.serve(e, 2*passiveMany+2)
 	}
-	for range 40 {
+	for range 2 {
 		p.now = p.now.Add(passiveCall)
 		p.Advance(p.now, 0)
 	}
@@ -271,4 +272,82 @@ func (p *passive) project() map[string]any {
 		"state": state, "cause": cause, "run": run, "good": good, "left": left, "trial": trial,
 		"call": calls, "lost": p.lost > 0,
 	}
+}
+
+// mayPassive says what clients may do in the bounds of the graph: those that only try
+// do nothing else, calls to sound endpoints are not refused, and nobody goes to an
+// ejected endpoint while there is another one.
+func mayPassive(constants, state replay.Record, name string, args replay.Record) bool {
+	call, at, outcome := args["call"].Str(), args["at"].Str(), args["outcome"].Str()
+	in := func(set, member string) bool {
+		for _, v := range constants[set].Elements() {
+			if v.Str() == member {
+				return true
+			}
+		}
+		return false
+	}
+	ill := in("Ill", at)
+	states := state["state"].Fields()
+	at0 := states[at].Str()
+	has := state["call"].Fields()[call].Fields()
+	kind := has["kind"].Str()
+	switch name {
+	case "(*PassiveEndpoint).Begin":
+		open := false
+		for _, s := range states {
+			open = open || s.Str() == "serving" || s.Str() == "returning"
+		}
+		return kind == "none" && !in("Tries", call) && (at0 != "ejected" || !open)
+	case "(*PassiveHealth).Trial":
+		return kind == "none" && (!ill || in("Tries", call))
+	case "(*PassiveHealth).Remove":
+		return ill && at0 != "removed"
+	case "(*PassiveEndpoint).End":
+	default:
+		return true
+	}
+	switch {
+	case has["at"].Str() != at:
+		return false
+	case kind == "late" || kind == "older" || kind == "gone":
+		return outcome == "success" || outcome == "unreachable"
+	case at0 == "ejected":
+		return in("TrialOutcomes", outcome) && (outcome == "success" || ill)
+	}
+	if outcome == "overloaded" {
+		// Of one that returns and is not convicted, few calls are refused.
+		run := state["run"].Fields()[at].Int()
+		few := at0 != "returning" || state["seen"].Fields()[at].Bool() || run+1 < constants["Run"].Int()
+		return ill && few && in("Outcomes", outcome)
+	}
+	return in("Outcomes", outcome)
+}
+
+func passiveMapping() replay.Mapping[*passive] {
+	return replay.Mapping[*passive]{
+		New: newPassiveReplay,
+		Apply: map[string]func(*passive, replay.Record) (any, error){
+			"(*PassiveEndpoint).Begin":            (*passive).begin,
+			"(*PassiveHealth).Trial":              (*passive).try,
+			"(*PassiveEndpoint).End":              (*passive).end,
+			"(*PassiveEndpoint).Probe":            (*passive).probe,
+			"(*PassiveHealth).Remove":             (*passive).remove,
+			"(*PassiveHealth).LeastRecentlyTried": (*passive).ask,
+			"(*PassiveHealth).Advance":            (*passive).advance,
+		},
+		Project: (*passive).project,
+		May:     mayPassive,
+		Hidden: []replay.Exempt{
+			{Name: "seen", Why: "no inspection shows it: the verdict on the next call that is refused tells"},
+			{Name: "tokens", Why: "no inspection shows it: the next trial that costs a call is refused or not"},
+		},
+	}
+}
+
+// Claim: At most one trial of an endpoint runs at once.
+// Claim: An ejected endpoint whose trial succeeds is Returning, and Serving after ReturnSuccesses.
+// Claim: What becomes of a call counts for nothing after Remove.
+func TestPassiveHealth_WalksItsStateGraph(t *testing.T) {
+	replay.Walk(t, replay.Load(t, "../tla/passivehealth/PassiveHealth.graph"), passiveMapping())
 }

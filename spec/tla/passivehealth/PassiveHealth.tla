@@ -190,11 +190,13 @@ EndReturns(c) == \E e \in Endpoints :
 Convicts(e) == /\ run[e] + 1 >= Run \/ Is(e, "returning")
                /\ seen[e] \/ (Bug = "BlamesWhatFailsEverywhere" /\ run[e] + 1 >= Run)
 
-\* Go: (*PassiveEndpoint).End, of a call that was refused, which is not enough.
+\* Go: (*PassiveEndpoint).End, of a call that was refused, which is not enough. Of one
+\* that returns there are few, so that a few peers do not convict it.
 EndRefused(c) == \E e \in Open :
   /\ At(c, e) /\ Kind(c, "plain")
   /\ "overloaded" \in Outcomes /\ e \in Ill
   /\ ~Convicts(e)
+  /\ Is(e, "returning") => run[e] + 1 < Run
   /\ run' = [run EXCEPT ![e] = Min(@ + 1, Run - 1)]
   /\ Loses
   /\ Ends(c, call)
@@ -403,15 +405,16 @@ Forget == /\ last.op \notin {"Init", "Forget"}
           /\ UNCHANGED <<verdicts, trials, call, lost>>
 GraphSpec == Init /\ [][Forget \/ (last.op \in {"Init", "Forget"} /\ Next)]_vars
 
-\* Time passes, every call ends, somebody keeps trying what is due and what is left,
-\* and an endpoint that is asked again and again answers at times.
+\* Time passes, every call ends, somebody keeps calling who is not out or alone, and
+\* trying who is due, and an endpoint that is asked again and again answers at times.
 Spec == /\ Init
         /\ [][Next]_vars
         /\ WF_vars(Tick)
         /\ \A c \in Calls : WF_vars(End(c))
         /\ \A e \in Endpoints : /\ SF_vars(\E c \in Calls : TrialBegins(c, e))
-                                /\ SF_vars(\E c \in Calls : Is(e, "ejected") /\ Begin(c, e))
+                                /\ SF_vars(\E c \in Calls : Begin(c, e))
                                 /\ SF_vars(\E c \in Calls : At(c, e) /\ EndBringsBack(c))
+                                /\ SF_vars(\E c \in Calls : At(c, e) /\ (EndServes(c) \/ EndReturns(c)))
 -----------------------------------------------------------------------------
 Op == last'.op
 EndsAt(c, e) == call[c] # NoCall /\ last'.call = c /\ last'.at = e /\ Op \notin {"Begin", "TrialBegins", "TrialRefused"}
