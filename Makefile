@@ -8,6 +8,7 @@ CI := go run ./ci
 #   FUZZ_EXECUTIONS=…  fuzz-smoke, verify: mutated inputs for each target
 #   SPEC=…             tla: the only specification to judge
 #   SEEDS=… RANDOM=…   sim: runs of each scenario, and how many random scenarios
+#   PKG=…              mutate: the packages to judge
 #   INSTALL=0          setup, verify: install nothing
 POLICY ?= power-of-two-choices
 export POLICY
@@ -74,5 +75,5 @@ report: ## render out/report/index.html again from out/verification.json
 clean: ## remove what verify wrote
 	@rm -rf out
 
-mutate: ## the mutation campaign (not built yet)
-	@echo "$@: not built yet" >&2; exit 2
+mutate: ## small changes of the code: who notices; PKG=./pkg/health names a package
+	@$(if $(PKG),go run ./mutation/cmd $(PKG),$(CI) layer mutation )

@@ -30,7 +30,7 @@ var needs = []need{
 	{name: "C compiler", wanted: "a C compiler with the C library's headers", debian: []string{"gcc", "libc6-dev"}, check: hasCompiler},
 	{name: "Java", wanted: "Java", debian: []string{"default-jre-headless"}, check: hasProgram("java", "-version")},
 	{name: "Maven", wanted: "Maven", debian: []string{"maven"}, check: hasMaven},
-	{name: "browser", wanted: "Chromium or Chrome", debian: []string{"chromium-headless-shell"}, check: hasBrowser},
+	{name: "browser", wanted: "Chromium or Chrome", debian: []string{"chromium-headless-shell", "fonts-dejavu-core"}, check: hasBrowser},
 }
 
 // host is the machine to set up. Tests put fakes here.

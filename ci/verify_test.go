@@ -289,16 +289,6 @@ func TestMakefile_EveryTargetIsPhonyAndInHelp(t *testing.T) {
 	}
 }
 
-func TestMakefile_WhatIsNotBuiltSaysSoAndFails(t *testing.T) {
-	for _, name := range notBuilt {
-		var out, errs strings.Builder
-		exit, err := runCommand(t.Context(), command{dir: "..", argv: []string{"make", "--no-print-directory", name}, out: &out, err: &errs})
-		if err != nil || exit != 2 || out.String() != "" || !strings.HasPrefix(errs.String(), name+": not built yet\n") {
-			t.Errorf("make %s exits %d (%v) and says %q and %q", name, exit, err, out.String(), errs.String())
-		}
-	}
-}
-
 func TestReadme_ListsTheLayers(t *testing.T) {
 	var rows strings.Builder
 	for _, l := range layers {

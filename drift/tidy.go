@@ -21,7 +21,7 @@ var (
 	// textFiles are read for marks of work left for later, besides Go and markdown.
 	textFiles = []string{".tla", ".cfg", ".sh", ".yml", ".yaml", ".mk"}
 
-	verificationFolders  = []string{"models", "linearizability", "fuzz", "drift", "sim"}
+	verificationFolders  = []string{"models", "linearizability", "fuzz", "drift", "sim", "mutation"}
 	verificationHeadings = []string{"What runs", "What a pass means", "What it does not show", "How to reproduce a failure"}
 )
 

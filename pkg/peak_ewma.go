@@ -62,13 +62,9 @@ type PeakEWMAConfig struct {
 //   - An idle PeakEWMA returns to the initial cost, by half of the difference in each half-life.
 //   - Only a call that succeeds is a sample.
 //   - A call whose answer begins is sampled then, and no more at its end.
-//   - The load of a PeakEWMA is the estimate times one more than the calls in flight.
-//   - A load of 2^64 or more fails with ErrLoadOverflow.
-//   - Reading a PeakEWMA neither writes nor locks, and never waits.
 //   - An instant before that of the last sample counts as that one.
 //   - A clock that is set back by more than ten half-lives makes a PeakEWMA start anew at the initial cost.
 //   - A call that ends before it began is no sample.
-//   - The calls that a PeakEWMA admits never exceed its limit.
 //
 // # Cost
 //
@@ -123,6 +119,10 @@ func NewPeakEWMA(cfg PeakEWMAConfig, now time.Time) (*PeakEWMA, error) {
 }
 
 // Start takes a slot for a call that begins now, or answers a [CapacityError].
+//
+// # Contract
+//
+//   - The calls that a PeakEWMA admits never exceed its limit.
 func (e *PeakEWMA) Start(now time.Time) (call TimedLease, err error) {
 	if _, err = e.inFlight.Acquire(); err == nil { // the call gives it back
 		call.of, call.began = e, now
@@ -158,6 +158,12 @@ func (e *PeakEWMA) Estimate(now time.Time) time.Duration {
 }
 
 // Load returns the estimate times one more than the calls in flight.
+//
+// # Contract
+//
+//   - The load of a PeakEWMA is the estimate times one more than the calls in flight.
+//   - A load of 2^64 or more fails with ErrLoadOverflow.
+//   - Reading a PeakEWMA neither writes nor locks, and never waits.
 func (e *PeakEWMA) Load(now time.Time) (uint64, error) {
 	calls := e.inFlight.Current()
 	load := e.estimate(now) * (float64(calls) + 1)

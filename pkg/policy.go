@@ -27,21 +27,18 @@ type Policy interface {
 	Prepare(*View) (Picker, error)
 }
 
-// Picker chooses candidates of one View.
+// Picker chooses candidates of one View. What it does with the tried, and what it says
+// of itself, is stated at Query.
 //
 // # Contract
 //
 //   - Pick returns only candidates that are eligible in its View.
 //   - Pick answers ErrEmpty when its View has no candidates.
 //   - Pick answers ErrNoEligible when its View has candidates and none is eligible.
-//   - Pick returns no tried candidate while an untried eligible one exists.
-//   - Pick answers ErrAllTried when every eligible candidate was tried.
 //   - Pick succeeds while an untried eligible candidate exists, unless the policy states a refusal of its own.
 //   - A Pick that fails for want of a candidate or a key leaves the later picks as they would have been without it.
 //   - Pick uses what its View sampled and asks no Candidate again.
 //   - Equal policies asked the same from one goroutine pick the same.
-//   - Pick describes the very candidate it returns in Query.Why.
-//   - Asking for Why changes no pick.
 //   - Pick allocates nothing while at most eight of its candidates are tried.
 //   - Picks that overlap, with each other or with Prepare, keep every one of these laws.
 //
@@ -58,6 +55,13 @@ type Picker interface {
 }
 
 // Query is what one pick is asked. The zero value asks for any candidate.
+//
+// # Contract
+//
+//   - Pick returns no tried candidate while an untried eligible one exists.
+//   - Pick answers ErrAllTried when every eligible candidate was tried.
+//   - Pick describes the very candidate it returns in Query.Why.
+//   - Asking for Why changes no pick.
 type Query struct {
 	// Key is what keyed policies hash. The zero value is no key: a keyed policy
 	// answers ErrNoKey unless it was told how to go on without.

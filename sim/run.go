@@ -18,19 +18,21 @@ var subjects = map[string]NewSubject{
 	"noladder": NewLoopWithoutPassiveHealth,
 	"noretry":  NewLoopWithoutRetries,
 	"rotation": NewRotation,
+	"thrifty":  NewThriftyRotation,
 	"once":     NewRotationOnce,
 	"oracle":   NewOracle,
 }
 
 // SubjectNames returns the names of the Subjects that scenarios can name: "loop" is
 // the shipped loop with default settings, "bare" the same without passive health and
-// without retries, "noladder" and "noretry" without one of them, "rotation" takes members in turn with three attempts, "once"
-// without retries, and "oracle" knows who is well.
+// without retries, "noladder" and "noretry" without one of them, "rotation" takes members
+// in turn with three attempts, "thrifty" with a budget of them, "once" without retries,
+// and "oracle" knows who is well.
 func SubjectNames() []string { return slices.Sorted(maps.Keys(subjects)) }
 
 // byPolicy reports whether the Subject of the name differs from policy to policy.
 func byPolicy(subject string) bool {
-	return subject != "rotation" && subject != "once" && subject != "oracle"
+	return subject != "rotation" && subject != "thrifty" && subject != "once" && subject != "oracle"
 }
 
 // Run runs the scenario once. Equal arguments give equal Records, if the Subject

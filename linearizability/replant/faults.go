@@ -67,6 +67,14 @@ var faults = []fault{
 		histories: "TestRoundRobin_", models: "TestRoundRobin_", plain: found, yielding: found, explored: found,
 	},
 	{
+		what: "`SmoothWeightedRoundRobin` takes no lock where it passes over the tried", file: "pkg/policy/smooth_weighted_round_robin.go",
+		edit: []string{
+			"left *poise.Untried) (richest int) {\n\tp.mu.Lock()\n\tdefer p.mu.Unlock()\n",
+			"left *poise.Untried) (richest int) {\n",
+		},
+		histories: "TestSmoothWeightedRoundRobin_", models: "TestSmoothWeightedRoundRobin_Retries", plain: found, yielding: found, explored: found,
+	},
+	{
 		what: "`Tried.Add` stores the count before the entry", file: "pkg/tried.go",
 		edit: []string{
 			"\tn := int(t.count.Load())\n\tif n < len(t.inline) {", "\tn := int(t.count.Load())\n\tt.count.Store(uint32(n + 1))\n\tif n < len(t.inline) {",

@@ -69,6 +69,7 @@ const (
 //
 //   - Share is above 0 and at most 1, and 1 of an endpoint that is Serving and has not said "too busy".
 //   - "Too busy" lowers Share, which time brings back to 1.
+//   - Share of an endpoint that returns grows with each of its successes, and with time if it gets no call.
 //   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
 //   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
 //   - A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.

@@ -646,3 +646,39 @@ func TestPassiveHealth_Golden(t *testing.T) {
 		t.Errorf("%s differs; it now is\n%s", file, b.String())
 	}
 }
+
+// Claim: Share of an endpoint that returns grows with each of its successes, and with time if it gets no call.
+//
+// Otherwise it would wait long for its calls where there are few: the less it gets, the
+// less it grows.
+func TestPassiveHealth_ReturnsByTimeAsWell(t *testing.T) {
+	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1, MinShare: 0.1})
+	f.rounds(20, poise.Success)
+	f.rounds(5, poise.Unreachable, 2)
+	f.require("it refuses", 2)
+	f.rounds(100, poise.Success)
+	c, ok := f.trial(2)
+	if !ok {
+		t.Fatal("no trial is due")
+	}
+	f.endpoints[2].End(&c, poise.Result{}, f.now)
+	first := f.inspect(2).Share
+	f.call(2, poise.Success)
+	second := f.inspect(2).Share
+	if second < 1.4*first {
+		t.Errorf("a success lets %v grow to %v", first, second)
+	}
+	previous := second
+	for range 40 {
+		f.now = f.now.Add(100 * time.Millisecond)
+		f.Advance(f.now, 0)
+		share := f.inspect(2).Share
+		if share < previous || share == previous && share < 1 {
+			t.Fatalf("without a call %v becomes %v", previous, share)
+		}
+		previous = share
+	}
+	if in := f.inspect(2); in.Share != 1 || in.State != health.Returning {
+		t.Errorf("after four seconds without a call: %+v", in)
+	}
+}

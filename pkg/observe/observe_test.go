@@ -30,10 +30,19 @@ func TestEnumerations_HaveTextsThatCanBeReadBack(t *testing.T) {
 	if err := c.UnmarshalText([]byte("nonsense")); !errors.Is(err, observe.ErrUnknownName) {
 		t.Errorf("nonsense is read: %v", err)
 	}
-	if _, err := observe.RefusalCause(99).MarshalText(); !errors.Is(err, observe.ErrUnknownName) {
-		t.Errorf("99 is written: %v", err)
+	var cause observe.RefusalCause
+	if err := cause.UnmarshalText([]byte("nonsense")); !errors.Is(err, observe.ErrUnknownName) {
+		t.Errorf("nonsense is read: %v", err)
 	}
-	if observe.RefusalCause(99).String() != "unknown cause" || observe.Choice(99).String() != "unknown choice" {
+	for _, unknown := range []uint8{uint8(observe.RefusedClosed) + 1, 99} {
+		if _, err := observe.RefusalCause(unknown).MarshalText(); !errors.Is(err, observe.ErrUnknownName) {
+			t.Errorf("%d is written: %v", unknown, err)
+		}
+		if text := observe.RefusalCause(unknown).String(); text != "unknown cause" {
+			t.Errorf("%d is %q", unknown, text)
+		}
+	}
+	if observe.Choice(99).String() != "unknown choice" {
 		t.Error("99 has a name")
 	}
 }

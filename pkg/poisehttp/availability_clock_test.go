@@ -89,24 +89,32 @@ func TestAvailability_NobodyIsBlamedForAClockOrAPause(t *testing.T) {
 					s.pass(t, 5*time.Millisecond)
 				}
 			}
-			for range 3 {
-				calls(100)
-				var open []*dispatch.Call
-				var results []poise.Result
-				for i := range 12 {
-					key++
-					c, r := s.begin(t, key)
-					if i%2 == 0 && by > 0 {
-						r = poise.Result{Outcome: poise.Invalid, Err: poisehttp.ErrAttemptTimeout}
+			for range 2 {
+				calls(50)
+				// Under way are calls at each server, or at one alone.
+				for _, alone := range []bool{false, true} {
+					var open []*dispatch.Call
+					var results []poise.Result
+					for tries := 0; tries < 60 && (len(open) < 6 || !alone && len(open) < 18); tries++ {
+						key++
+						c, r := s.begin(t, key)
+						if alone && c.ID() != "b00" {
+							c.End(r, s.now)
+							continue
+						}
+						if len(open)%6 > 0 && by > 0 {
+							r = poise.Result{Outcome: poise.Invalid, Err: poisehttp.ErrAttemptTimeout}
+						}
+						open, results = append(open, c), append(results, r)
 					}
-					open, results = append(open, c), append(results, r)
-				}
-				s.pass(t, by)
-				for i, c := range open {
-					c.End(results[i], s.now)
+					s.pass(t, by)
+					for i, c := range open {
+						c.End(results[i], s.now)
+					}
+					calls(50)
 				}
 			}
-			calls(300)
+			calls(100)
 			for _, m := range s.loop.Inspect(s.now).Members {
 				if m.Passive.Ejections > 0 || m.Reason != poise.NotExcluded || m.InFlight > 0 {
 					t.Errorf("%s, %v: %s is %v after %d ejections", name, by, m.ID, m.Reason, m.Passive.Ejections)

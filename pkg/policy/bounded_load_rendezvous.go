@@ -45,8 +45,6 @@ const DefaultBoundedLoadPercent = 150
 //   - Loads whose sum plus one passes 64 bits fail the pick with ErrLoadOverflow.
 //   - With no load anywhere BoundedLoadRendezvous picks as WeightedRendezvous does.
 //   - The order of the candidates changes no pick of BoundedLoadRendezvous.
-//   - NewBoundedLoadRendezvous refuses a percentage under 100.
-//   - BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker, or one that does not count requests in flight.
 //   - Without a key BoundedLoadRendezvous answers ErrNoKey, or asks the policy that NoKey names.
 //   - BoundedLoadRendezvous says in Query.Why the capacity of the candidate, and who the owner is where it spilled.
 //
@@ -73,6 +71,10 @@ var _ poise.Policy = (*BoundedLoadRendezvous)(nil)
 
 // NewBoundedLoadRendezvous returns a BoundedLoadRendezvous, or a
 // [poise.FieldError] of a RangeError for a percentage from 1 to 99.
+//
+// # Contract
+//
+//   - NewBoundedLoadRendezvous refuses a percentage under 100.
 func NewBoundedLoadRendezvous(cfg BoundedLoadRendezvousConfig) (*BoundedLoadRendezvous, error) {
 	if cfg.Percent != 0 && cfg.Percent < 100 {
 		return nil, &poise.FieldError{Field: "Percent", Value: cfg.Percent, Err: &poise.RangeError{Min: uint32(100)}}
@@ -82,6 +84,10 @@ func NewBoundedLoadRendezvous(cfg BoundedLoadRendezvousConfig) (*BoundedLoadRend
 
 // Prepare returns a Picker for the View, a [poise.FieldError] of ErrNilTracker or
 // ErrLoadUnit, or the error of the NoKey policy.
+//
+// # Contract
+//
+//   - BoundedLoadRendezvous refuses to prepare a View in which a candidate has no load tracker, or one that does not count requests in flight.
 func (p *BoundedLoadRendezvous) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView

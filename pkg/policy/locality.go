@@ -47,4 +47,7 @@ func NewLocality(cfg TopologyConfig) (*Locality, error) {
 
 // Prepare returns a Picker for the View, the error of an endpoint policy, or a
 // [poise.FieldError] of ErrWeightOverflow.
+//
+// Where one endpoint policy refuses, those of other scopes have prepared for nothing:
+// numbers of tables may be missing, and no pick is another.
 func (p *Locality) Prepare(v *poise.View) (poise.Picker, error) { return p.topology.prepare(v) }

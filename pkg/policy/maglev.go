@@ -48,10 +48,6 @@ const (
 //   - Weights change no pick of Maglev.
 //   - The order of the candidates changes no pick of Maglev.
 //   - A Maglev retry walks on through the slots of the table to the next owner that was not tried.
-//   - NewMaglev refuses a table size of 1, one above 5,000,011, and one that is not prime, in this order.
-//   - A View with more eligible candidates than slots is refused with a FieldError of ErrTooMany.
-//   - A refused View leaves the table and its generation as they were.
-//   - Maglev numbers its tables from 1, and a View with the same eligible identities gets the table there is, whatever their order.
 //   - Without a key Maglev answers ErrNoKey, or asks the policy that NoKey names.
 //
 // # Cost
@@ -77,6 +73,10 @@ var _ poise.Policy = (*Maglev)(nil)
 
 // NewMaglev returns a Maglev, or a [poise.FieldError] of a RangeError or of
 // ErrNotPrime.
+//
+// # Contract
+//
+//   - NewMaglev refuses a table size of 1, one above 5,000,011, and one that is not prime, in this order.
 func NewMaglev(cfg MaglevConfig) (*Maglev, error) {
 	var err error
 	switch size := cfg.size(); {
@@ -100,6 +100,12 @@ func (cfg *MaglevConfig) size() uint32 {
 
 // Prepare returns a Picker for the View, a [poise.FieldError] of ErrTooMany, or the
 // error of the NoKey policy.
+//
+// # Contract
+//
+//   - A View with more eligible candidates than slots is refused with a FieldError of ErrTooMany.
+//   - A refused View leaves the table and its generation as they were.
+//   - Maglev numbers its tables from 1, and a View with the same eligible identities gets the table there is, whatever their order.
 func (p *Maglev) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView

@@ -16,6 +16,8 @@ import poise "github.com/copyleftdev/poise-go/pkg"
 // it may return a candidate that the View does not call eligible, and nobody being
 // eligible is no failure while somebody did not opt out.
 //
+// What its settings do is stated at TopologyConfig.
+//
 // A Priority is made by NewPriority.
 //
 // # Contract
@@ -24,18 +26,12 @@ import poise "github.com/copyleftdev/poise-go/pkg"
 //   - A priority with an eligible member has a capacity of at least one unit.
 //   - Priorities take the traffic in ascending order, each as much as it can carry.
 //   - While capacity is short and some priority does not panic, each takes traffic in proportion to its capacity.
-//   - Capacities that exactly add up to all of the traffic are not short, whatever the rounding.
-//   - What rounding leaves over goes to the first priority that can carry anything.
 //   - A priority panics exactly while capacity is short and its eligible weight is strictly below the threshold.
 //   - While every priority panics, they share the traffic in proportion to the weights that panic can use.
 //   - A member that opted out of panic still serves while it is eligible.
 //   - A draining member is no capacity and is never picked by Priority.
-//   - With PanicOff, or without anybody that panic can use, a pick without eligible members answers ErrNoEligible.
-//   - A pick that falls on a panicking priority answers ErrPanicRejected with FailClosed.
 //   - A retry is drawn among the priorities that have anybody untried, and goes to one without traffic only when there is no other.
-//   - Each priority has an endpoint policy of its own, which outlives the View as long as candidates of that priority exist.
 //   - A Priority draws only where there is something to choose.
-//   - With ByKey, a key stays in its priority as long as the shares stay.
 //
 // # Cost
 //
@@ -63,4 +59,12 @@ func NewPriority(cfg TopologyConfig) (*Priority, error) {
 }
 
 // Prepare returns a Picker for the View, or the error of an endpoint policy.
+//
+// Where one endpoint policy refuses, those of other scopes have prepared for nothing:
+// numbers of tables may be missing, and no pick is another.
+//
+// # Contract
+//
+//   - Capacities that exactly add up to all of the traffic are not short, whatever the rounding.
+//   - What rounding leaves over goes to the first priority that can carry anything.
 func (p *Priority) Prepare(v *poise.View) (poise.Picker, error) { return p.topology.prepare(v) }

@@ -49,10 +49,6 @@ const (
 //   - Weights in the same proportions make the same ring.
 //   - The order of the candidates changes no pick of RingHash.
 //   - A RingHash retry walks on along the ring to the next owner that was not tried.
-//   - NewRingHash refuses more points for one unit of weight than a ring may have.
-//   - A View that needs more than MaxPoints is refused with a FieldError of ErrTooManyPoints that names the candidate.
-//   - A refused View leaves the ring and its generation as they were.
-//   - RingHash numbers its rings from 1, and keeps the ring there is while its unit is that of the View, all eligible candidates have their points on it, and at least half of its points are theirs.
 //   - A pick passes over the points of candidates that are not eligible, as if the ring did not have them.
 //   - Without a key RingHash answers ErrNoKey, or asks the policy that NoKey names.
 //
@@ -83,6 +79,10 @@ type RingHash struct {
 var _ poise.Policy = (*RingHash)(nil)
 
 // NewRingHash returns a RingHash, or a [poise.FieldError] of a RangeError.
+//
+// # Contract
+//
+//   - NewRingHash refuses more points for one unit of weight than a ring may have.
 func NewRingHash(cfg RingHashConfig) (*RingHash, error) {
 	if perUnit, most := cfg.points(); perUnit > most {
 		return nil, &poise.FieldError{Field: "PointsPerWeight", Value: perUnit, Err: &poise.RangeError{Max: most}}
@@ -104,6 +104,12 @@ func (cfg *RingHashConfig) points() (perUnit, most uint32) {
 
 // Prepare returns a Picker for the View, a [poise.FieldError] of ErrTooManyPoints,
 // or the error of the NoKey policy.
+//
+// # Contract
+//
+//   - A View that needs more than MaxPoints is refused with a FieldError of ErrTooManyPoints that names the candidate.
+//   - A refused View leaves the ring and its generation as they were.
+//   - RingHash numbers its rings from 1, and keeps the ring there is while its unit is that of the View, all eligible candidates have their points on it, and at least half of its points are theirs.
 func (p *RingHash) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView

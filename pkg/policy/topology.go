@@ -8,6 +8,13 @@ import (
 )
 
 // TopologyConfig are the settings of a Priority and of a Locality.
+//
+// # Contract
+//
+//   - With PanicOff, or without anybody that panic can use, a pick without eligible members answers ErrNoEligible.
+//   - A pick that falls on a panicking priority answers ErrPanicRejected with FailClosed.
+//   - Each priority has an endpoint policy of its own, which outlives the View as long as candidates of that priority exist.
+//   - With ByKey, a key stays in its priority as long as the shares stay.
 type TopologyConfig struct {
 	_ struct{}
 	// Overprovisioning is how much of the traffic a priority can take in relation to

@@ -6,7 +6,7 @@
 //	}
 //
 // The laws are the sentences under "Contract" in the docs of poise.Policy,
-// poise.Picker and poise.LoadTracker. Each is a subtest of its own, so that one of
+// poise.Picker, poise.Query and poise.LoadTracker. Each is a subtest of its own, so that one of
 // them can be run alone. Run them with the race detector on: it sees more than
 // the laws can.
 //

@@ -385,6 +385,113 @@ func TestChain_FollowsLikeAFreshOne_Law(t *testing.T) {
 	})
 }
 
+// Claim: Was returns the sample that the last Edit found, and nothing for a member that joined since.
+func TestDraft_WasOfOneThatDidNotChange(t *testing.T) {
+	var was poise.Sample
+	var found bool
+	s := &spy{edit: func(d *transform.Draft) { was, found = d.Was(1) }}
+	c := newChain(t, s)
+	samples := weighing(t, 1, 2)
+	if run(t, c, samples, seconds(0)); found || was != (poise.Sample{}) {
+		t.Errorf("it joins: %+v, %v", was, found)
+	}
+	if run(t, c, samples, seconds(0)); !found || was != samples[1] {
+		t.Errorf("it stays: %+v, %v", was, found)
+	}
+}
+
+// Claim: Changed lists, in ascending order, the members whose sample differs from what the last Edit of the transform found, those that joined included.
+func TestChain_ChangesMayComeInAnyOrder(t *testing.T) {
+	s := &spy{}
+	c := newChain(t, s)
+	samples := weighing(t, 1, 1, 1)
+	run(t, c, samples, seconds(0))
+	for _, i := range []int{2, 0, 1, 2} {
+		samples[i].Weight = weightOf(t, samples[i].Weight.Value()+1)
+		if err := c.Change(i, samples[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Run(seconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"a.0 w2 p0", "b.0 w2 p0", "c.0 w3 p0"}; !slices.Equal(s.changed, want) {
+		t.Errorf("changed are %v", s.changed)
+	}
+	if want := []string{"a.0 w1 p0", "b.0 w1 p0", "c.0 w1 p0"}; !slices.Equal(s.was, want) || !slices.Equal(c.Changed(), []int{0, 1, 2}) {
+		t.Errorf("they were %v, and %v changed", s.was, c.Changed())
+	}
+}
+
+// Claim: Each Edit starts from the samples as the transform before it left them, so an edit that is not made again is undone.
+func TestChain_UndoesWhatWasSetTwice(t *testing.T) {
+	s := &spy{}
+	c := newChain(t, s)
+	samples := weighing(t, 1, 2)
+	s.edit = func(d *transform.Draft) {
+		d.SetWeight(1, weightOf(t, 8))
+		d.Exclude(1, poise.ExcludedByUser)
+	}
+	run(t, c, samples, seconds(0))
+	s.edit = nil
+	if _, err := c.Run(seconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Sample(1) != samples[1] || !slices.Equal(c.Changed(), []int{1}) {
+		t.Errorf("it is %+v, and %v changed", c.Sample(1), c.Changed())
+	}
+}
+
+// Claim: Each Edit starts from the samples as the transform before it left them, so an edit that is not made again is undone.
+// Claim: Left lists the members that the last Edit found and that are gone; another incarnation is another member.
+func TestChain_ResetsWithoutARunBetween(t *testing.T) {
+	s := &spy{edit: func(d *transform.Draft) { d.SetWeight(0, weightOf(t, 9)) }}
+	c := newChain(t, s)
+	samples := weighing(t, 1, 2)
+	run(t, c, samples, seconds(0))
+	s.edit = nil
+	reset := func(list ...poise.Sample) {
+		t.Helper()
+		if err := c.Reset(list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reset(samples[1], samples[0])
+	reset(samples...)
+	if _, err := c.Run(seconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if c.Sample(0) != samples[0] || !slices.Equal(c.Changed(), []int{0}) {
+		t.Errorf("moved there and back: %+v, and %v changed", c.Sample(0), c.Changed())
+	}
+	reset(samples[0], samples[1], poise.Sample{ID: "c"})
+	reset(samples...)
+	if _, err := c.Run(seconds(0)); err != nil {
+		t.Fatal(err)
+	}
+	if s.left != nil || s.changed != nil {
+		t.Errorf("one came and left between two Runs: left %v, changed %v", s.left, s.changed)
+	}
+}
+
+// A Run that edits as the last one did allocates nothing, however often.
+func TestChain_RunsAllocateNothing(t *testing.T) {
+	weight := weightOf(t, 9)
+	c := newChain(t, transform.Func(func(d *transform.Draft, _ time.Time) error {
+		d.SetWeight(0, weight)
+		return nil
+	}))
+	run(t, c, weighing(t, 1, 2), seconds(0))
+	now := seconds(1)
+	if n := testing.AllocsPerRun(1, func() {
+		for range 500 {
+			_, _ = c.Run(now)
+		}
+	}); n != 0 {
+		t.Errorf("500 runs allocate %v times", n)
+	}
+}
+
 // Claim: A member that is left out gets no call, also not in a panic, and its priority and locality do not count it.
 func TestDraft_WhoIsLeftOutDoesNotExist(t *testing.T) {
 	samples := backends(4)

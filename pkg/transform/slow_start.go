@@ -49,7 +49,7 @@ type SlowStartConfig struct {
 //   - A member that becomes eligible again starts anew, and so does another incarnation.
 //   - Members that become eligible when nobody who was eligible before still is have their full weight at once.
 //   - While nobody warms up, no sample is edited.
-//   - While somebody warms up, all weights are multiplied by one factor, so that a fraction of a small weight is not lost: by Steps, or by a tenth of it or less where the largest weight would not fit.
+//   - While somebody warms up, all weights are multiplied by one factor, so that a fraction of a small weight is not lost: by Steps, or where the largest weight would not fit by a tenth of it or less, but at least by 1.
 //   - The common factor stays until nobody warms up, but that it falls where a larger weight would not fit.
 //   - SlowStart changes nothing but weights.
 //   - The same calls give the same weights on every platform.
@@ -261,7 +261,7 @@ func isEligible(s *poise.Sample) bool {
 func (s *SlowStart) commonFactor(heaviest uint32) uint64 {
 	factor := uint64(s.cfg.Steps)
 	for factor > 1 && uint64(heaviest)*factor > math.MaxUint32 {
-		factor /= 10
+		factor = max(1, factor/10)
 	}
 	return factor
 }

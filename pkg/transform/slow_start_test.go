@@ -1,6 +1,7 @@
 package transform_test
 
 import (
+	"errors"
 	"math"
 	"math/big"
 	"slices"
@@ -173,7 +174,7 @@ func TestSlowStart_SlowsNobodyWhenEveryoneIsNew(t *testing.T) {
 	}
 }
 
-// Claim: While somebody warms up, all weights are multiplied by one factor, so that a fraction of a small weight is not lost: by Steps, or by a tenth of it or less where the largest weight would not fit.
+// Claim: While somebody warms up, all weights are multiplied by one factor, so that a fraction of a small weight is not lost: by Steps, or where the largest weight would not fit by a tenth of it or less, but at least by 1.
 // Claim: A weight that SlowStart sets is never 0.
 //
 // Cases: E17.
@@ -190,6 +191,12 @@ func TestSlowStart_MultipliesAllWeightsByOneFactor(t *testing.T) {
 		{0, math.MaxUint32, math.MaxUint32, 1, 1},
 		{20, 7, 140, 20, 2},
 		{5, 7, 35, 5, 1},
+		{5, 858_993_459, math.MaxUint32, 5, 1},
+		{5, 858_993_460, 858_993_460, 1, 1},
+		{2, 1 << 31, 1 << 31, 1, 1},
+		{250, 171_798_691, 4_294_967_275, 25, 2},
+		{250, 171_798_692, 343_597_384, 2, 1},
+		{250, math.MaxUint32, math.MaxUint32, 1, 1},
 	} {
 		s := newRamp(t, transform.SlowStartConfig{Window: 10 * time.Second, Steps: row.steps})
 		samples := weighing(t, row.heaviest, 1, 1)
@@ -384,6 +391,14 @@ func TestSlowStart_WeightsAreFrozen(t *testing.T) {
 			t.Errorf("aggression %v: %v, want %v", row.aggression, got, row.want)
 		}
 	}
+	// A logarithm that is short of the step by the slack exactly reaches it.
+	s := newRamp(t, transform.SlowStartConfig{Window: 1000, Aggression: 7.9657842846606455, MinPercent: 1})
+	samples := []poise.Sample{{ID: "elder"}, {ID: "young"}}
+	s.thousandths(t, samples[:1], seconds(0))
+	s.thousandths(t, samples, seconds(0))
+	if got := s.thousandths(t, samples, seconds(0).Add(4))[1]; got != 500 {
+		t.Errorf("4 of 1000 nanoseconds: %d thousandths, want 500", got)
+	}
 }
 
 // A clock that steps back costs at most one window more, and one that steps
@@ -402,6 +417,78 @@ func TestSlowStart_ClockStepsFreezeNobody(t *testing.T) {
 	} {
 		if got := s.thousandths(t, samples, seconds(row.at))[1]; got != row.want {
 			t.Errorf("second %v: weight %d, want %d", row.at, got, row.want)
+		}
+	}
+}
+
+// A member that was not eligible takes nobody's place when it leaves: the next
+// newcomer still finds somebody who was there.
+func TestSlowStart_CountsOnlyTheEligibleWhoLeave(t *testing.T) {
+	s := newRamp(t, transform.SlowStartConfig{Window: 10 * time.Second})
+	samples := weighing(t, 1, 1, 1)
+	samples[1].Status = poise.Unavailable
+	s.thousandths(t, samples[:2], seconds(0))
+	s.thousandths(t, samples[:1], seconds(1))
+	if got := s.thousandths(t, []poise.Sample{samples[0], samples[2]}, seconds(2)); !slices.Equal(got, []uint32{1000, 100}) {
+		t.Errorf("a newcomer after one who was never eligible left: %v", got)
+	}
+}
+
+// The least windows: of a nanosecond each.
+func TestSlowStart_TakesTheLeastSteps(t *testing.T) {
+	s := newRamp(t, transform.SlowStartConfig{Window: 4})
+	samples := weighing(t, 1, 1)
+	s.thousandths(t, samples[:1], seconds(0))
+	for age, want := range []uint32{100, 250, 500, 750, 1000} {
+		if got := s.thousandths(t, samples, seconds(0).Add(time.Duration(age)))[1]; got != want {
+			t.Errorf("%d of 4 nanoseconds: %d thousandths, want %d", age, got, want)
+		}
+	}
+	plain, err := transform.NewSlowStart(transform.SlowStartConfig{Window: 10}) // a twentieth is none
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChain(t, plain)
+	run(t, c, samples[:1], seconds(0))
+	if again := run(t, c, samples, seconds(0)); !again.Equal(seconds(0).Add(1)) {
+		t.Errorf("asks for %v", again)
+	}
+	few := newRamp(t, transform.SlowStartConfig{Window: 10 * time.Second, Steps: 5})
+	samples = weighing(t, 7, 7)
+	few.apply(t, samples[:1], seconds(0))
+	for _, at := range []float64{0, 1} {
+		if got := few.apply(t, samples, seconds(at)); !slices.Equal(got, []uint32{35, 1}) {
+			t.Errorf("second %v, before the first of five steps: %v", at, got)
+		}
+	}
+}
+
+// What a constructor refuses names the range that it takes.
+func TestConstructors_NameTheRange(t *testing.T) {
+	slow := func(cfg transform.SlowStartConfig) error {
+		if cfg.Window == 0 {
+			cfg.Window = time.Second
+		}
+		_, err := transform.NewSlowStart(cfg)
+		return err
+	}
+	_, noSubset := transform.NewSubset(transform.SubsetConfig{})
+	_, noPreference := transform.NewZonePreference(transform.ZonePreferenceConfig{MinPercent: 101})
+	for field, row := range map[string]struct {
+		err  error
+		want poise.RangeError
+	}{
+		"Window":             {slow(transform.SlowStartConfig{Window: -1}), poise.RangeError{Min: time.Duration(1)}},
+		"Aggression":         {slow(transform.SlowStartConfig{Aggression: -1}), poise.RangeError{Min: math.SmallestNonzeroFloat64, Max: math.MaxFloat64}},
+		"MinPercent":         {slow(transform.SlowStartConfig{MinPercent: 101}), poise.RangeError{Max: uint32(100)}},
+		"Refresh":            {slow(transform.SlowStartConfig{Refresh: -1}), poise.RangeError{Min: time.Duration(0)}},
+		"Steps":              {slow(transform.SlowStartConfig{Steps: 1001}), poise.RangeError{Max: uint32(1000)}},
+		"Size":               {noSubset, poise.RangeError{Min: 1}},
+		"MinPercent of zone": {noPreference, poise.RangeError{Max: uint32(100)}},
+	} {
+		var got *poise.RangeError
+		if !errors.As(row.err, &got) || *got != row.want {
+			t.Errorf("%s: %v, want %v", field, row.err, &row.want)
 		}
 	}
 }

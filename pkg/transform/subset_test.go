@@ -240,6 +240,43 @@ func TestSubset_ChoosesAllAlike(t *testing.T) {
 	}
 }
 
+// counting is a hash that tells how often it was asked.
+func counting(calls *int) func([]byte) uint64 {
+	return func(stream []byte) uint64 {
+		*calls++
+		h := poise.FNVBasis
+		for _, b := range stream {
+			h = h.Byte(b)
+		}
+		return uint64(h)
+	}
+}
+
+// A Subset hashes nobody anew while nobody joins, leaves, or begins or ceases to drain.
+func TestSubset_HashesAnewOnlyWhereMembersChange(t *testing.T) {
+	calls := 0
+	c := newChain(t, newSubset(t, transform.SubsetConfig{Size: 2, Hash: counting(&calls)}))
+	samples := backends(5)
+	check := func(what string, want int) {
+		t.Helper()
+		calls = 0
+		if run(t, c, samples, seconds(0)); calls != want {
+			t.Errorf("%s: %d are hashed, want %d", what, calls, want)
+		}
+	}
+	check("the first", 5)
+	check("the same", 0)
+	samples[3].Weight = weightOf(t, 9)
+	check("another weight", 0)
+	samples[3].Status = poise.Unavailable
+	check("another status", 0)
+	samples[3].Status = poise.Draining
+	check("one drains", 4)
+	check("and still does", 0)
+	samples = samples[:4]
+	check("one leaves", 3)
+}
+
 func TestNewSubset_RefusesASizeUnderOne(t *testing.T) {
 	for _, size := range []int{0, -1} {
 		s, err := transform.NewSubset(transform.SubsetConfig{Size: size})

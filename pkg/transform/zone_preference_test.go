@@ -102,6 +102,8 @@ func TestZonePreference_StaysInTheZoneWhileItHasEnough(t *testing.T) {
 		{0, transform.ZonePreferenceConfig{Zone: "east", MinPercent: 34}, 1},
 		{0, transform.ZonePreferenceConfig{Zone: "east", MinPercent: 100}, 20},
 		{0, transform.ZonePreferenceConfig{Zone: "north"}, 8}, // nobody there: 5/21 of 30
+		{0, transform.ZonePreferenceConfig{Zone: "north", MinPercent: 1}, 1},
+		{0, transform.ZonePreferenceConfig{Zone: "north", MinPercent: 2}, 1},
 		{0, transform.ZonePreferenceConfig{}, 8},
 	} {
 		samples := zoned(30, "east", "west", "south")
@@ -261,6 +263,60 @@ func TestZonePreference_FollowsLikeAFreshOne_Law(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A percentage is one of a hundred: 100 of 201 are less than a half.
+func TestZonePreference_CountsHundredths(t *testing.T) {
+	samples := weighing(t, 100, 101)
+	samples[0].Locality, samples[1].Locality = "east", "west"
+	if got := prefer(t, transform.ZonePreferenceConfig{Zone: "east", MinPercent: 50}, samples); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%v stay", got)
+	}
+	samples[0].Weight = weightOf(t, 101)
+	if got := prefer(t, transform.ZonePreferenceConfig{Zone: "east", MinPercent: 50}, samples); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%v stay", got)
+	}
+}
+
+// Half of the eligible weight stays, so half of the others may.
+func TestZonePreference_LeavesOutAsManyOfTheSick(t *testing.T) {
+	samples := zoned(16, "east", "west")
+	for i := range 8 {
+		samples[i].Status = poise.Unavailable
+	}
+	var sick, well []string
+	for _, id := range prefer(t, transform.ZonePreferenceConfig{Zone: "east"}, samples) {
+		if i := slices.Index(ids(samples), id); i < 8 {
+			sick = append(sick, samples[i].Locality)
+		} else {
+			well = append(well, samples[i].Locality)
+		}
+	}
+	if want := []string{"east", "east", "east", "east"}; !slices.Equal(sick, want) || !slices.Equal(well, want) {
+		t.Errorf("of the sick %v stay, of the others %v", sick, well)
+	}
+}
+
+// A ZonePreference hashes nobody anew while nobody joins, leaves or moves.
+func TestZonePreference_HashesAnewOnlyWhereMembersMove(t *testing.T) {
+	calls := 0
+	c := newChain(t, newZonePreference(t, transform.ZonePreferenceConfig{Zone: "east", Hash: counting(&calls)}))
+	samples := zoned(6, "east", "west")
+	check := func(what string, want int) {
+		t.Helper()
+		calls = 0
+		if run(t, c, samples, seconds(0)); calls != want {
+			t.Errorf("%s: %d are hashed, want %d", what, calls, want)
+		}
+	}
+	check("the first", 6)
+	check("the same", 0)
+	samples[3].Status = poise.Unavailable
+	check("another status", 0)
+	samples[0], samples[1] = samples[1], samples[0]
+	check("another order", 6)
+	samples = samples[:4]
+	check("two leave", 4)
 }
 
 func ids(samples []poise.Sample) []string {
