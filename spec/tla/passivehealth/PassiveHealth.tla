@@ -458,7 +458,7 @@ CancelledSaysNothing == [][Op = "EndSaysNothing" => UNCHANGED <<verdicts, trials
 RemovedStays == [][\A e \in Endpoints : Is(e, "removed") => UNCHANGED <<state[e], cause[e], run[e], trial[e]>>]_vars
 GoneChangesNothing == [][\A c \in Calls, e \in Endpoints : EndsAt(c, e) /\ Is(e, "removed") => UNCHANGED <<verdicts, trials, lost>>]_vars
 
-\* Claim: Results of calls that began before the last ejection change nothing but that.
+\* Claim: Any other result of a call that began before the last ejection changes nothing.
 LateChangesNothing ==
   [][\A c \in Calls, e \in Endpoints :
        EndsAt(c, e) /\ call[c].kind \in {"late", "older"} =>
