@@ -280,6 +280,8 @@ func (b *Balancer[E]) Update(list []Member[E]) error {
 }
 
 func (b *Balancer[E]) update(list []Member[E]) error {
+	now := time.Now()
+	defer func() { b.loop.after(now) }() // under no lock
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	specs, incarnations, last := make([]Spec, len(list)), make([]*incarnation[E], len(list)), b.last
@@ -292,7 +294,7 @@ func (b *Balancer[E]) update(list []Member[E]) error {
 		if isNil(m.Endpoint) {
 			return field("Endpoint", nil, ErrMissing)
 		}
-		if !reflect.ValueOf(&m.Endpoint).Elem().Comparable() {
+		if !isComparable(m.Endpoint) {
 			return field("Endpoint", fmt.Sprintf("%T", m.Endpoint), ErrNotComparable)
 		}
 		if of, twice := taken[m.Endpoint]; twice {
@@ -312,12 +314,18 @@ func (b *Balancer[E]) update(list []Member[E]) error {
 		}
 		specs[i] = b.spec(m, incarnations[i])
 	}
-	if err := b.loop.Update(specs, time.Now()); err != nil {
+	if _, err := b.loop.membership.update(specs, false, now); err != nil {
 		return err
 	}
 	b.last = last
 	b.accept(incarnations)
 	return nil
+}
+
+// isComparable reports whether an endpoint can be told from others.
+func isComparable[E comparable](endpoint E) bool {
+	again := endpoint
+	return reflect.ValueOf(&endpoint).Elem().Comparable() && endpoint == again
 }
 
 // begin makes the incarnation of a member that is new.
@@ -397,6 +405,8 @@ func (b *Balancer[E]) take(now time.Time) (next time.Time) {
 // follow makes the members those of a list of the Source. Those whose endpoint cannot
 // be had are left out; with an error everything is as before.
 func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*incarnation[E]) (left []*MemberError, err error) {
+	now := time.Now()
+	defer func() { b.loop.after(now) }() // under no lock
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var specs []Spec
@@ -411,7 +421,7 @@ func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*incarnation[E
 		case l != nil:
 		case isNil(m.Endpoint):
 			err = ErrMissing
-		case !reflect.ValueOf(&m.Endpoint).Elem().Comparable():
+		case !isComparable(m.Endpoint):
 			err = ErrNotComparable
 		case taken[m.Endpoint] || b.owners[m.Endpoint] != nil:
 			err = ErrSharedEndpoint
@@ -428,7 +438,7 @@ func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*incarnation[E
 		drains = drains || m.Status == poise.Draining
 		specs, incarnations = append(specs, b.spec(m, l)), append(incarnations, l)
 	}
-	more, err := b.loop.Follow(specs, time.Now())
+	more, err := b.loop.membership.update(specs, true, now)
 	if err != nil {
 		for _, l := range incarnations {
 			if known[l.number] == nil {

@@ -231,5 +231,5 @@ func (c *Call) finish(was phase, r poise.Result, now time.Time) {
 		e.Late = r
 	}
 	m.ended(now) // from here on the Call may be somebody else's
-	observer.Ended(e)
+	quietly(func() { observer.Ended(e) })
 }

@@ -185,3 +185,10 @@ func (m *member) ended(now time.Time) {
 	}
 	m.refused()
 }
+
+// quietly runs a function that is told of something. Its panic is dropped: it is not
+// the fault of whoever did what it is told of.
+func quietly(tell func()) {
+	defer func() { _ = recover() }()
+	tell()
+}

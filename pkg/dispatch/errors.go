@@ -18,7 +18,8 @@ var (
 	// arrives together with the error that made the call wait.
 	ErrWaited = errors.New("dispatch: nobody was found in the time to wait")
 	// ErrPolicyPanic means that Prepare of the policy, or a transform, panicked.
-	// Nothing has changed, and the last good picker serves.
+	// Nothing has changed, and the last good picker serves. It is also the error of a
+	// call that waited while a pick for it panicked.
 	ErrPolicyPanic = errors.New("dispatch: policy or transform panicked")
 	// ErrSourceClosed means that the directory was closed, after which
 	// DirectoryConfig.FailClosed lets nothing more be called.
@@ -44,8 +45,8 @@ var (
 	// ErrOldIncarnation means an incarnation number that another member has, or one
 	// that was removed and still holds calls.
 	ErrOldIncarnation = errors.New("dispatch: the incarnation belongs to another member, or to one that was removed and holds calls")
-	// ErrNotComparable means an Endpoint whose value cannot be compared, so that it
-	// cannot be told from others. A pointer can.
+	// ErrNotComparable means an Endpoint whose value cannot be compared, or is not equal
+	// to itself, so that it cannot be told from others. A pointer can.
 	ErrNotComparable = errors.New("dispatch: the endpoint cannot be compared; use a pointer")
 	// ErrSharedEndpoint means that two members, or two incarnations of one, have one Endpoint,
 	// which could not be closed with either.

@@ -212,7 +212,7 @@ func (l *Loop) refused(q Query, err error) error {
 	} else {
 		r.Members, r.Eligible = p.view.Len(), p.view.EligibleLen()
 	}
-	l.core.observer.Refused(r)
+	quietly(func() { l.core.observer.Refused(r) })
 	return err
 }
 

@@ -43,7 +43,8 @@ type LoopConfig struct {
 	// is called.
 	Wake func()
 	// Published is called after each publication, under no lock, for whoever has to
-	// look at what is published. It must not block. nil: nobody is called.
+	// look at what is published. It must not block, and a panic of it is dropped. nil:
+	// nobody is called.
 	Published func()
 	// Seed makes what the Loop draws by chance replay. 0 is no seed.
 	Seed uint64

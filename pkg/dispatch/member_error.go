@@ -17,7 +17,7 @@ type MemberError struct {
 
 // Error names the member and the cause, with control characters escaped.
 func (e *MemberError) Error() string {
-	return fmt.Sprintf("dispatch: member %q, incarnation %d, is left out: %s", e.ID, e.Incarnation, printable.Text(e.Err.Error()))
+	return fmt.Sprintf("dispatch: member %q, incarnation %d, is left out: %s", e.ID, e.Incarnation, printable.Text(fmt.Sprint(e.Err)))
 }
 
 // Unwrap returns the cause.

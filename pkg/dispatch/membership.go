@@ -122,7 +122,7 @@ func (ms *membership) begin(spec *Spec, now time.Time) (*member, error) {
 	m.slots = NewSlots(spec.Limit, func() { m.core.release(m) })
 	m.tracker = m.slots.InFlight()
 	if ms.cfg.Load != nil {
-		tracker, err := ms.cfg.Load(m.slots.InFlight())
+		tracker, err := ms.load(m)
 		if err != nil {
 			return nil, err
 		}
@@ -136,6 +136,16 @@ func (ms *membership) begin(spec *Spec, now time.Time) (*member, error) {
 		m.window, _ = health.NewOutcomeWindow(*ms.cfg.Window, now) // NewLoop has checked it
 	}
 	return m, nil
+}
+
+// load makes the tracker of a member.
+func (ms *membership) load(m *member) (tracker poise.LoadTracker, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v", ErrMemberPanic, v)
+		}
+	}()
+	return ms.cfg.Load(m.slots.InFlight())
 }
 
 // update makes the members those of the list. Where lenient, those who cannot be
@@ -672,7 +682,7 @@ func (ms *membership) tell() {
 	if ms.news && ms.cfg.Published != nil {
 		ms.news = false
 		ms.mu.Unlock()
-		ms.cfg.Published()
+		quietly(ms.cfg.Published)
 		ms.mu.Lock()
 	}
 	for !ms.telling && len(ms.untold) > 0 {
@@ -680,17 +690,10 @@ func (ms *membership) tell() {
 		ms.untold = slices.Delete(ms.untold, 0, 1)
 		ms.telling = true
 		ms.mu.Unlock()
-		ms.tellOne(e)
+		quietly(func() { ms.observer.Published(e) })
 		ms.mu.Lock()
 		ms.telling = false
 	}
-}
-
-// tellOne tells of one publication. A panic of the observer is dropped: it is not
-// the fault of whoever changed something.
-func (ms *membership) tellOne(e observe.Published) {
-	defer func() { _ = recover() }()
-	ms.observer.Published(e)
 }
 
 // close ends everything but the calls that were admitted.

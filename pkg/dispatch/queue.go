@@ -19,6 +19,7 @@ import (
 //   - Room is given to those who wait in the order in which they joined.
 //   - Ready runs once for each Waiter that joined and was not abandoned, under no lock.
 //   - A Waiter that was abandoned holds nothing.
+//   - A panic of the policy or of a tracker, while a call waits, is the error of that call and of nobody else.
 //
 // # Cost
 //
@@ -92,7 +93,7 @@ func (q *queue) give(now time.Time) (done *Waiter) {
 	last := &done
 	for w := q.head; w != nil; w = q.head {
 		w.query.Now = now
-		err := q.admission.acquire(w.Call, &w.query)
+		err := q.try(w)
 		if waits(err) {
 			q.refusal = err
 			break
@@ -102,6 +103,17 @@ func (q *queue) give(now time.Time) (done *Waiter) {
 		*last, last = w, &w.next
 	}
 	return done
+}
+
+// try looks for somebody for the waiter. A panic of the policy or of a tracker is the
+// waiter's error: it happens on somebody else's goroutine. Requires mu.
+func (q *queue) try(w *Waiter) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%w: %v", ErrPolicyPanic, v)
+		}
+	}()
+	return q.admission.acquire(w.Call, &w.query)
 }
 
 // pop takes the waiter, which stands behind another, out. Requires mu.

@@ -7,6 +7,7 @@ package observe
 //   - An Observer is told of every attempt that ended and of every call that was refused.
 //   - Publications are told in their order, one after the other.
 //   - An Observer is told under no lock, and may call the loop.
+//   - A panic of an Observer is dropped.
 //
 // # Cost
 //

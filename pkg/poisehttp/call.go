@@ -75,8 +75,11 @@ func (c *call) begin() (err error) {
 		return err
 	}
 	ctx := req.Context()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if gaveUp(req) {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return context.Canceled // by the older channel
 	}
 	if c.small, err = readSmall(req, c.body); err != nil {
 		return err
@@ -203,7 +206,7 @@ func (c *call) verdict(err error) poise.Result {
 	case err == nil && result.Outcome == poise.Success:
 		result.Outcome = poise.Failure
 	case err == nil || result.Outcome != poise.Invalid:
-	case isStale(err):
+	case isStale(err), isTurnedAway(err):
 		result.Outcome = poise.Unreachable
 	case isLocal(err), errors.Is(err, ErrAttemptTimeout) && c.last.sent.failed() == nil:
 		result.Outcome = poise.Silent
@@ -280,9 +283,9 @@ func (c *call) deliver() (*http.Response, error) {
 	if err := c.last.early.deliver(); err != nil {
 		return nil, err
 	}
-	resp := c.pending
+	resp := c.last.deliver(c.pending) // which may panic: then settle discards it
 	c.pending = nil
-	return c.last.deliver(resp), nil
+	return resp, nil
 }
 
 // settle runs last, on a panic too, and gives back what the call holds. What may

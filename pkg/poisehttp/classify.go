@@ -4,9 +4,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -21,7 +22,8 @@ import (
 //	every other status from 500 on    Failure
 //	every other status                Success
 //	a certificate, name or scheme     Invalid: it says nothing about the backend
-//	that does not fit
+//	that does not fit, or a
+//	handshake that was turned away
 //	this process has no file          Invalid
 //	descriptors, ports or buffers
 //	a kept connection was closed      Invalid
@@ -47,7 +49,7 @@ func Classify(resp *http.Response, err error) poise.Result {
 
 func classifyError(err error) poise.Outcome {
 	switch {
-	case isMismatch(err), isLocal(err), isStale(err):
+	case isMismatch(err), isTurnedAway(err), isLocal(err), isStale(err):
 		return poise.Invalid
 	case errors.Is(err, ErrNotSent):
 		return poise.Unreachable
@@ -68,15 +70,32 @@ func isMismatch(err error) bool {
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok {
 		return invalid.Reason != x509.Expired
 	}
-	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		return strings.Contains(alertsOfMismatch, ","+strconv.Itoa(int(alert))+",")
-	}
-	return is[*tls.CertificateVerificationError](err)
+	return isAlert(err, alertsOfMismatch) || is[*tls.CertificateVerificationError](err)
 }
 
 // alertsOfMismatch are the alerts of RFC 8446, section 6, about certificates (42 to
 // 49), and unrecognized_name, certificate_required and no_application_protocol.
-const alertsOfMismatch = ",42,43,44,45,46,48,49,112,116,120,"
+var alertsOfMismatch = []tls.AlertError{42, 43, 44, 45, 46, 48, 49, 112, 116, 120}
+
+// isTurnedAway reports whether the endpoint ended the handshake without a reason. One
+// that chooses its certificate by the name it is asked for does so for names that it
+// does not have, and so may one that is broken: it is not held against the endpoint, and
+// the request goes elsewhere.
+func isTurnedAway(err error) bool { return isAlert(err, alertsWithoutReason) }
+
+// alertsWithoutReason are handshake_failure and internal_error.
+var alertsWithoutReason = []tls.AlertError{40, 80}
+
+// isAlert reports whether the error is an alert of the list, from the other side or, for
+// QUIC, from this one. What package tls reports of the other side has no exported type.
+func isAlert(err error, list []tls.AlertError) bool {
+	if alert, ok := errors.AsType[tls.AlertError](err); ok {
+		return slices.Contains(list, alert)
+	}
+	told, ok := errors.AsType[*net.OpError](err)
+	return ok && told.Op == "remote error" && told.Err != nil &&
+		slices.ContainsFunc(list, func(a tls.AlertError) bool { return a.Error() == told.Err.Error() })
+}
 
 // retryAfter is how long a response asks to be left alone, RFC 9110, section 10.2.3;
 // 0 if it does not say. A date is measured from that of the response.

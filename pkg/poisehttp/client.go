@@ -132,7 +132,7 @@ func NewClient(of string, options ...ClientOption) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	lookups, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[target.Address]{Poller: poller, Observe: cfg.Observe})
+	lookups, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[target.Address]{Poller: poller, Observe: quietly(cfg.Observe)})
 	if err != nil {
 		return nil, err
 	}
@@ -147,6 +147,17 @@ func NewClient(of string, options ...ClientOption) (*Client, error) {
 		_ = lookups.Run(open)
 	})
 	return c, nil
+}
+
+// quietly returns the function without its panics: it runs where nobody could stop one.
+func quietly(observe func(error)) func(error) {
+	if observe == nil {
+		return nil
+	}
+	return func(err error) {
+		defer func() { _ = recover() }()
+		observe(err)
+	}
 }
 
 // connect makes the Transport, which follows the directory.

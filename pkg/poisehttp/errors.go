@@ -3,6 +3,7 @@ package poisehttp
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -95,7 +96,7 @@ type CallError struct {
 // that is not among them.
 func (e *CallError) Error() string {
 	if len(e.Attempts) == 0 {
-		return "poisehttp: not sent: " + printable.Text(e.Err.Error())
+		return "poisehttp: not sent: " + printable.Text(textOf(e.Err))
 	}
 	var text strings.Builder
 	text.WriteString("poisehttp: ")
@@ -105,10 +106,26 @@ func (e *CallError) Error() string {
 		}
 		text.WriteString(a.String())
 	}
-	if last := e.Attempts[len(e.Attempts)-1]; last.Err != e.Err {
+	if last := e.Attempts[len(e.Attempts)-1]; e.Err != nil && !same(last.Err, e.Err) {
 		text.WriteString("; then " + printable.Text(e.Err.Error()))
 	}
 	return text.String()
+}
+
+// same reports whether two errors are one. Errors that cannot be compared, such as
+// slices of errors, are told apart by their texts.
+func same(a, b error) bool {
+	if a == nil || b == nil || !reflect.TypeOf(a).Comparable() || !reflect.TypeOf(b).Comparable() {
+		return textOf(a) == textOf(b)
+	}
+	return a == b
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return "unknown"
+	}
+	return err.Error()
 }
 
 // Unwrap returns the cause.

@@ -16,8 +16,8 @@ func checkRequest(req *http.Request) error {
 		return malformed("URL", nil)
 	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
 		return malformed("URL.Scheme", req.URL.Scheme)
-	case req.URL.Host == "":
-		return malformed("URL.Host", "")
+	case req.URL.Host == "", req.URL.Host[0] == ':':
+		return malformed("URL.Host", req.URL.Host)
 	case req.Header == nil:
 		return malformed("Header", nil)
 	case req.Method != "" && !isToken(req.Method):

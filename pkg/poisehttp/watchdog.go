@@ -139,7 +139,7 @@ func (w *watchdog) look() {
 		s.mu.Unlock()
 	}
 	for _, end := range ends {
-		end()
+		syncx.Go(end) // it closes what somebody else wrote, which may block
 	}
 	w.armed.Store(false)
 	if w.watched.Load() > 0 {
