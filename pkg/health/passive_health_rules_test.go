@@ -318,7 +318,7 @@ func TestPassiveHealth_BacksOff(t *testing.T) {
 	}
 }
 
-// Claim: While the fleet serves and refuses little, trials that cost a call are at most TrialShare of the calls that succeed.
+// Claim: While the fleet serves and no call is refused or waits in vain, trials that cost a call are at most TrialShare of the calls that succeed.
 func TestPassiveHealth_BoundsTrials(t *testing.T) {
 	f := newPassiveFleet(t, 10, health.PassiveHealthConfig{Seed: 1, Backoff: time.Millisecond, MaxBackoff: time.Second})
 	f.rounds(200, poise.Failure, 1, 2, 3, 4, 5)
