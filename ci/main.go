@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch args[0] {
 	case "setup":
-		_, err := thisHost(out).setup(ctx)
+		_, err := thisHost(out).setup(ctx, true)
 		return err
 	case "verify":
 		if s.spec != "" {

@@ -20,7 +20,10 @@ type need struct {
 	name   string   // what layers call it
 	wanted string   // what to install where nothing here can
 	debian []string // the packages that bring it; none: the distribution's own is too old
-	check  func(context.Context, *host) error
+	// optional: verify does not install it, and a layer that lacks it reads "not run" and
+	// fails nothing.
+	optional bool
+	check    func(context.Context, *host) error
 }
 
 var needs = []need{
@@ -30,7 +33,7 @@ var needs = []need{
 	{name: "C compiler", wanted: "a C compiler with the C library's headers", debian: []string{"gcc", "libc6-dev"}, check: hasCompiler},
 	{name: "Java", wanted: "Java", debian: []string{"default-jre-headless"}, check: hasProgram("java", "-version")},
 	{name: "Maven", wanted: "Maven", debian: []string{"maven"}, check: hasMaven},
-	{name: "browser", wanted: "Chromium or Chrome", debian: []string{"chromium-headless-shell", "fonts-dejavu-core"}, check: hasBrowser},
+	{name: "browser", wanted: "Chromium or Chrome", debian: []string{"chromium-headless-shell", "fonts-dejavu-core"}, check: hasBrowser, optional: true},
 }
 
 // host is the machine to set up. Tests put fakes here.
@@ -54,13 +57,28 @@ func thisHost(out io.Writer) *host {
 
 // setup says what is missing, installs it where it may, and returns the names of
 // what is missing still. Whatever it cannot install it asks for in one sentence,
-// which is the error.
-func (h *host) setup(ctx context.Context) (missing []string, err error) {
+// which is the error. What is optional is installed and asked for only where all is
+// wanted.
+func (h *host) setup(ctx context.Context, all bool) (missing []string, err error) {
 	lacking := h.lacking(ctx)
-	if len(lacking) == 0 {
+	var spared []string
+	if !all {
+		lacking = slices.DeleteFunc(lacking, func(n need) bool {
+			if n.optional {
+				spared = append(spared, n.name)
+			}
+			return n.optional
+		})
+	}
+	switch {
+	case len(lacking) == 0 && len(spared) > 0:
+		fmt.Fprintf(h.out, "setup: everything is here but for %s, which is optional: make setup installs it\n", strings.Join(spared, ", "))
+		return spared, nil
+	case len(lacking) == 0:
 		fmt.Fprintln(h.out, "setup: everything is here")
 		return nil, nil
 	}
+	defer func() { missing = append(missing, spared...) }()
 	packages, installable := debianPackages(lacking)
 	command := "apt-get install -y " + strings.Join(packages, " ")
 	wanted := wantedOf(lacking)
@@ -204,6 +222,11 @@ func hasMaven(ctx context.Context, h *host) error {
 		return nil
 	}
 	return hasProgram("mvn", "--version")(ctx, h)
+}
+
+// mayBeLeftOut reports whether the need is optional.
+func mayBeLeftOut(name string) bool {
+	return slices.ContainsFunc(needs, func(n need) bool { return n.name == name && n.optional })
 }
 
 // lacks returns the first of a layer's needs that is missing.

@@ -2,8 +2,13 @@ package main
 
 import (
 	"context"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/copyleftdev/poise-go/ci/record"
 )
 
 // machine is a host on which everything is there except what a row breaks.
@@ -29,7 +34,7 @@ func aptCalls(ran []string) []string {
 
 func TestSetup_CompleteMachineInstallsNothing(t *testing.T) {
 	h, ran, out := machine(t)
-	missing, err := h.setup(t.Context())
+	missing, err := h.setup(t.Context(), true)
 	if err != nil || len(missing) > 0 || len(aptCalls(*ran)) > 0 || !strings.Contains(out.String(), "everything is here") {
 		t.Errorf("got %q, %v, %q and %q", missing, err, *ran, out)
 	}
@@ -46,7 +51,7 @@ func TestSetup_DebianRootInstallsWhatIsMissingAndLooksAgain(t *testing.T) {
 		}
 		return exit, err
 	}
-	missing, err := h.setup(t.Context())
+	missing, err := h.setup(t.Context(), true)
 	if err != nil || len(missing) > 0 {
 		t.Fatalf("got %q, %v, want nothing missing", missing, err)
 	}
@@ -97,7 +102,7 @@ func TestSetup_WhatItMayNotInstallItAsksForInOneSentence(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h, ran, _ := machine(t, c.broken...)
 			c.change(h)
-			missing, err := h.setup(t.Context())
+			missing, err := h.setup(t.Context(), true)
 			if err == nil || err.Error() != c.want {
 				t.Errorf("it says %v, want %q", err, c.want)
 			}
@@ -118,7 +123,7 @@ func TestSetup_TLCNeedsJavaAndWhatFetchesIt(t *testing.T) {
 			t.Setenv("TLA2TOOLS_JAR", c.jar)
 			h, _, _ := machine(t, noJava, noMaven)
 			h.root = false
-			_, err := h.setup(t.Context())
+			_, err := h.setup(t.Context(), true)
 			if err == nil || !strings.Contains(err.Error(), "apt-get install -y "+c.want+" as root") {
 				t.Errorf("it says %v, want %q installed", err, c.want)
 			}
@@ -137,7 +142,7 @@ func TestSetup_InstallationThatFailsOrDoesNotHelpIsAnError(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h, _, _ := machine(t, noCompiler, c.apt)
-			missing, err := h.setup(t.Context())
+			missing, err := h.setup(t.Context(), true)
 			if err == nil || !strings.Contains(err.Error(), c.want) || len(missing) != 1 {
 				t.Errorf("got %q, %v, want the compiler missing and %q", missing, err, c.want)
 			}
@@ -162,7 +167,7 @@ func TestSetup_AnyBrowserWillDoAndOneThatCannotBeHadKeepsNothingElseAway(t *test
 		}
 		return exit, err
 	}
-	missing, err := h.setup(t.Context())
+	missing, err := h.setup(t.Context(), true)
 	if len(missing) != 1 || missing[0] != "browser" || err == nil || !strings.Contains(err.Error(), "install Chromium or Chrome") {
 		t.Errorf("got %q, %v after %q, want the browser alone missing", missing, err, aptCalls(*ran))
 	}
@@ -188,5 +193,27 @@ func TestSetup_DebianIsKnownByItsRelease(t *testing.T) {
 		if got := debianRelease.MatchString(release); got != want {
 			t.Errorf("release %q: got %t, want %t", release, got, want)
 		}
+	}
+}
+
+// What is optional is neither installed by verify nor missed by its verdict.
+func TestSetup_VerifySparesWhatIsOptional(t *testing.T) {
+	h, ran, out := machine(t, reply{has: "chrom", exit: 127})
+	missing, err := h.setup(t.Context(), false)
+	if err != nil || !slices.Equal(missing, []string{"browser"}) || len(aptCalls(*ran)) > 0 {
+		t.Fatalf("missing %v: %v\n%s", missing, err, out.String())
+	}
+	passes := layer{name: "a", limit: time.Minute, run: func(context.Context, *workspace) result { return result{passed: 1} }}
+	spared := layer{name: "pages", limit: time.Minute, needs: []string{"browser"}, run: passes.run}
+	r := runLayers(t.Context(), &workspace{}, []layer{passes, spared}, missing, io.Discard)
+	if !r.AllPassed() || len(r.With(record.NotRun)) != 1 {
+		t.Errorf("the run is %+v", r.Layers)
+	}
+	if alone := runLayers(t.Context(), &workspace{}, []layer{spared}, missing, io.Discard); alone.AllPassed() {
+		t.Error("a run in which nothing ran has passed")
+	}
+	needed := layer{name: "tla", limit: time.Minute, needs: []string{"Java"}, run: passes.run}
+	if r := runLayers(t.Context(), &workspace{}, []layer{passes, needed}, []string{"Java"}, io.Discard); r.AllPassed() {
+		t.Error("a layer that lacks what is not optional was spared")
 	}
 }

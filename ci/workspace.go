@@ -73,7 +73,8 @@ type result struct {
 	passed   int
 	counts   map[string]int // further counts; the same for every run of one commit
 	failures []record.Failure
-	notRun   string             // why, if it did not run; all else is then ignored
+	notRun   string             // why, if it did not run; all else but optional is then ignored
+	optional bool               // it did not run for want of something optional
 	figures  map[string]float64 // what varies, by name
 	models   []record.Model     // a table of its own in the report
 	specs    []record.Spec      // so have these

@@ -83,8 +83,9 @@ type Layer struct {
 	Shows    string         `json:"shows"`
 	NotShown string         `json:"not_shown"`
 	Counts   map[string]int `json:"counts"`
-	Failures []string       `json:"failures"`         // names, sorted; their text is under timing
-	Reason   string         `json:"reason,omitempty"` // why it did not run
+	Failures []string       `json:"failures"`           // names, sorted; their text is under timing
+	Reason   string         `json:"reason,omitempty"`   // why it did not run
+	Optional bool           `json:"optional,omitempty"` // it lacks something optional, so that fails nothing
 }
 
 // Model is one model that was run under every schedule. Reduced executions stand
@@ -307,10 +308,11 @@ type Backend struct {
 	P99      float64 `json:"p99_ms"`
 }
 
-// AllPassed reports whether every layer ran and passed. A record without layers
-// showed nothing.
+// AllPassed reports whether every layer ran and passed, but for those that lack
+// something optional. A record without layers showed nothing.
 func (r Record) AllPassed() bool {
-	return len(r.Layers) > 0 && len(r.With(Failed)) == 0 && len(r.With(NotRun)) == 0
+	passed, failed := r.Totals()
+	return passed > 0 && failed == 0 && len(r.With(Failed)) == 0
 }
 
 // With returns the names of the layers with a status.
@@ -324,14 +326,14 @@ func (r Record) With(s Status) []string {
 	return names
 }
 
-// Totals adds up the checks of all layers. A layer that did not run counts as
-// one failed check: otherwise a run that shows too little could end in
+// Totals adds up the checks of all layers. A layer that did not run, unless it lacks
+// something optional, counts as one failed check: otherwise a run that shows too little could end in
 // "0 failed".
 func (r Record) Totals() (passed, failed int) {
 	for _, l := range r.Layers {
 		passed += l.Counts["passed"]
 		failed += l.Counts["failed"]
-		if l.Status == NotRun {
+		if l.Status == NotRun && !l.Optional {
 			failed++
 		}
 	}
