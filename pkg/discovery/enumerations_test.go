@@ -28,7 +28,10 @@ func TestEnumerations_HaveTextAndJSONForms(t *testing.T) {
 		}
 	}
 	effect, op := discovery.Kept, discovery.Add
-	if err := errors.Join(effect.UnmarshalText([]byte("gone")), op.UnmarshalText([]byte("gone"))); !errors.Is(err, discovery.ErrOutOfRange) || effect != discovery.Kept || op != discovery.Add {
-		t.Errorf("nonsense is read as %v and %v: %v", effect, op, err)
+	if err := effect.UnmarshalText([]byte("gone")); !errors.Is(err, discovery.ErrOutOfRange) || effect != discovery.Kept {
+		t.Errorf("nonsense is read as %v: %v", effect, err)
+	}
+	if err := op.UnmarshalText([]byte("gone")); !errors.Is(err, discovery.ErrOutOfRange) || op != discovery.Add {
+		t.Errorf("nonsense is read as %v: %v", op, err)
 	}
 }

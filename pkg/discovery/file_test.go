@@ -3,6 +3,7 @@ package discovery_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -68,6 +69,64 @@ func TestFile_OfTooManyBytesIsRefused(t *testing.T) {
 		limit, limited := errors.AsType[*discovery.LimitError](err)
 		if limited == ok || limited && (*limit != discovery.LimitError{Err: discovery.ErrTooLarge, Found: 11, Limit: 10} || parsed != -1) || ok && parsed != size {
 			t.Errorf("%d bytes: %v, %d parsed", size, err, parsed)
+		}
+	}
+}
+
+// spyFile is a file of so many bytes that fails then with err, if there is one, and
+// notes what was read and whether it was closed.
+type spyFile struct {
+	fs.File
+	size, read int
+	err        error
+	closed     bool
+}
+
+func (f *spyFile) Read(b []byte) (int, error) {
+	n := min(len(b), f.size-f.read)
+	f.read += n
+	switch {
+	case n > 0:
+		return n, nil
+	case f.err != nil:
+		return 0, f.err
+	}
+	return 0, io.EOF
+}
+
+func (f *spyFile) Close() error { f.closed = true; return nil }
+
+// spyFiles holds one file.
+type spyFiles struct{ file *spyFile }
+
+func (s spyFiles) Open(string) (fs.File, error) { return s.file, nil }
+
+// Claim: A file of more than MaxBytes is refused as a whole with a LimitError, and not read beyond that.
+func TestFile_IsClosedAndNotReadBeyondItsLimit(t *testing.T) {
+	broken := errors.New("broken")
+	for _, row := range []struct {
+		size, most, read int
+		err              error
+	}{
+		{9, 10, 9, nil}, {10, 10, 10, nil}, {50, 10, 11, discovery.ErrTooLarge}, {5, 10, 5, broken}, {1, 1, 1, nil}, {2, 1, 2, discovery.ErrTooLarge},
+	} {
+		file := &spyFile{size: row.size}
+		if row.err == broken {
+			file.err = broken
+		}
+		parsed := -1
+		fetch, err := discovery.File(discovery.FileConfig[int]{
+			Files: spyFiles{file}, Name: "members", MaxBytes: int64(row.most),
+			Parse: func(data []byte) ([]discovery.Entry[int], error) { parsed = len(data); return nil, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fetch(t.Context()); !errors.Is(err, row.err) || (parsed >= 0) != (row.err == nil) {
+			t.Errorf("%+v: %v, %d parsed", row, err, parsed)
+		}
+		if !file.closed || file.read != row.read {
+			t.Errorf("%+v: closed %v, %d bytes read", row, file.closed, file.read)
 		}
 	}
 }

@@ -117,3 +117,63 @@ func TestPoller_TheLastGoodListOutlivesAMadSource(t *testing.T) {
 		}
 	}
 }
+
+func TestLimitError_SaysWhichSideTheLimitIsOn(t *testing.T) {
+	for _, row := range []struct {
+		err  *discovery.LimitError
+		want string
+	}{
+		{&discovery.LimitError{Err: discovery.ErrShrunk, Found: 2, Limit: 5}, discovery.ErrShrunk.Error() + ": 2, at least 5 are expected"},
+		{&discovery.LimitError{Err: discovery.ErrTooLarge, Found: 9, Limit: 8}, discovery.ErrTooLarge.Error() + ": 9, at most 8 are taken"},
+	} {
+		if got := row.err.Error(); got != row.want {
+			t.Errorf("it says %q, want %q", got, row.want)
+		}
+	}
+}
+
+// The least and the greatest legal values are taken.
+func TestConfigs_TakeTheirExtremes(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	d, err := discovery.New(discovery.Config[int]{Equal: sameInt, MaxMembers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := d.Open("a source")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetch := func(context.Context) (discovery.Listing[int], error) { return discovery.Listing[int]{}, nil }
+	var poller *discovery.Poller[int]
+	for _, cfg := range []discovery.PollerConfig[int]{
+		{Interval: 1, MaxMembers: 1, MaxShrinkPercent: 1, ShrinkHold: 1},
+		{Interval: century, Floor: century, Backoff: century, Hold: century, MaxShrinkPercent: 100, ShrinkHold: century},
+		{Interval: century},
+	} {
+		cfg.Session, cfg.Fetch = session, fetch
+		if poller, err = discovery.NewPoller(cfg); err != nil {
+			t.Errorf("%+v: %v", cfg, err)
+		}
+	}
+	for _, timeout := range []time.Duration{0, 1, century} {
+		if _, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[int]{Poller: poller, Timeout: timeout}); err != nil {
+			t.Errorf("a timeout of %v: %v", timeout, err)
+		}
+	}
+}
+
+func TestDelta_IsEmptyWhereAllOfItIs(t *testing.T) {
+	one := make([]discovery.Member[int], 1)
+	all := []discovery.Delta[int]{
+		{Joined: one}, {Left: one}, {Changed: make([]discovery.Changed[int], 1)}, {DrainStarted: one}, {Revived: one},
+		{Joined: one, Left: one}, {Joined: one, Changed: make([]discovery.Changed[int], 1)}, {Joined: one, DrainStarted: one}, {Joined: one, Revived: one},
+	}
+	for i, d := range all {
+		if d.Empty() {
+			t.Errorf("%d is empty: %+v", i, d)
+		}
+	}
+	if !(discovery.Delta[int]{}).Empty() {
+		t.Error("nothing is not empty")
+	}
+}
