@@ -2,8 +2,8 @@ package poisehttp
 
 import (
 	"context"
-	"fmt"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
