@@ -244,5 +244,37 @@ func FuzzPassiveHealth(f *testing.F) {
 		for i := 0; i+1 < min(len(script), 4096); i += 2 {
 			w.step(script[i], script[i+1])
 		}
+		w.recovers()
 	})
+}
+
+// recovers lets every call end, time pass and every endpoint succeed: then all are back,
+// so that no trial, token or place in a queue has been lost.
+func (w *ward) recovers() {
+	for len(w.calls) > 0 {
+		w.ends(0, poise.Cancelled, false)
+	}
+	for range 200 {
+		w.now = w.now.Add(time.Minute)
+		w.during("Advance", false, func() bool { _, changed := w.h.Advance(w.now, 0); return changed })
+		for range w.patients {
+			w.tries(255, true)
+		}
+		for len(w.calls) > 0 {
+			w.ends(0, poise.Success, false)
+		}
+		for _, p := range w.patients {
+			for range 8 {
+				if !p.Ejected() {
+					w.begins(p, p.Begin(w.now), true)
+					w.ends(0, poise.Success, false)
+				}
+			}
+		}
+	}
+	for _, p := range w.patients {
+		if in := p.Inspect(w.now); !p.removed && (in.State != health.Serving || in.Share != 1 || in.Run != 0) {
+			w.t.Fatalf("in the end %d is %+v", p.number, in)
+		}
+	}
 }
