@@ -33,6 +33,7 @@ var errorReturn = Operator{
 				return
 			}
 			m := w.mutant("swallowed error", e, "nil")
+			m.plain = "func(error) error { return nil }(" + w.text(e) + ")" // variables stay in use
 			w.edit(e, outer, []*Mutant{m}, func(r *render) string { return call("Zero", "error", m, r.inner()) })
 		})
 	},
