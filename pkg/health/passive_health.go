@@ -311,7 +311,7 @@ func (p *PassiveHealth) earn() {
 //   - Calls that must not be sent twice leave a due trial to others for a moment.
 //   - A trial that does not end counts as silent after a while, so that the next can begin.
 //   - Each time out is the backoff of its cause, doubled with each failed trial while the fleet serves, up to MaxBackoff, and at most a quarter more or less.
-//   - The first success after nobody served makes every ejected endpoint due within half a second.
+//   - The first success after nobody served makes every ejected endpoint due within half a second, if it ends a run of failures or a trial.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
 	free, due := p.dueFree.Load(), p.due.Load()
 	if free == never && due == never {

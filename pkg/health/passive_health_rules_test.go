@@ -381,7 +381,7 @@ func TestPassiveHealth_GivesUpTrialsThatHang(t *testing.T) {
 	}
 }
 
-// Claim: The first success after nobody served makes every ejected endpoint due within half a second.
+// Claim: The first success after nobody served makes every ejected endpoint due within half a second, if it ends a run of failures or a trial.
 func TestPassiveHealth_WakesEverybody(t *testing.T) {
 	f := newPassiveFleet(t, 10, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
