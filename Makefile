@@ -55,7 +55,7 @@ sim: ## the whole loop in virtual time; SEEDS=… and RANDOM=… for long runs
 	@$(CI) layer sim
 
 sim-book: ## write the tables and pictures of docs/availability.md again
-	@go run ./sim/cmd -seed 1000000 -book docs/availability.md sim/scenarios/*.txt
+	@go run ./sim/cmd -seed 1000000 -open sim/open.txt -book docs/availability.md sim/scenarios/*.txt
 
 bench: ## the benchmarks and their budgets
 	@$(CI) layer bench
