@@ -102,8 +102,8 @@ func (p picture) line(answers string) string {
 }
 
 const (
-	liveRows  = 12
-	liveNotes = 5
+	liveRows  = 11
+	liveNotes = 4
 )
 
 // frame draws the live view.

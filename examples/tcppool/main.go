@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
@@ -22,7 +23,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: tcppool address,address line")
 		os.Exit(2)
 	}
-	if err := ask(context.Background(), os.Stdout, strings.Split(os.Args[1], ","), os.Args[2]); err != nil {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := ask(ctx, os.Stdout, strings.Split(os.Args[1], ","), os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -53,6 +56,8 @@ func ask(ctx context.Context, out io.Writer, addresses []string, line string) er
 		if err != nil {
 			return err
 		}
+		// A read of a connection knows no context.
+		defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 		if _, err = fmt.Fprintln(conn, line); err != nil {
 			return p.drop(conn, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/health"
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -596,6 +597,10 @@ func pause(ctx context.Context, wait time.Duration) bool {
 
 // WaitReady returns nil once a member is eligible. If that does not happen before the
 // context has ended, its error says what is known.
+//
+// # Contract
+//
+//   - The error of WaitReady names what the last probe of a member failed with.
 func (b *Balancer[E]) WaitReady(ctx context.Context) error {
 	for {
 		news := b.news.Load() // before the look: what is published after it fires this one
@@ -604,9 +609,20 @@ func (b *Balancer[E]) WaitReady(ctx context.Context) error {
 			return err
 		}
 		if ended := news.Wait(ctx); ended != nil {
-			return errors.Join(context.Cause(ctx), err, b.PublishError())
+			return errors.Join(context.Cause(ctx), err, b.PublishError(), b.probeError())
 		}
 	}
+}
+
+// probeError returns why the last probe of a member failed, of the first one of which
+// that is known.
+func (b *Balancer[E]) probeError() error {
+	for _, s := range b.Endpoints() {
+		if s.ProbeErr != nil {
+			return fmt.Errorf("dispatch: the probe of %s: %w", printable.Text(s.ID), s.ProbeErr)
+		}
+	}
+	return nil
 }
 
 // PublishError returns why the last publication failed or left members out, or the

@@ -657,7 +657,7 @@ func (e *PassiveEndpoint) fail(c *PassiveCall, r poise.Result, at int64) (change
 	if (r.Outcome == poise.Failure || e.silentRun != silent) && e.sumKeys.add(c.key) {
 		e.add(true, at)
 	}
-	p.press(at)
+	p.press(r.Outcome != poise.Failure, at)
 	if cause := e.verdict(e.runKeys, at); cause != NotEjected {
 		e.eject(cause, at)
 		return true

@@ -33,9 +33,9 @@ const (
 	mostFail  = 100
 	// rememberedFor is for how long what is remembered need not be looked at again.
 	rememberedFor = int64(time.Millisecond)
-	// lostShare is how many trials a failed call pays for after lostRun and lostRounds for
-	// each endpoint were lost in a row, or while more than shortOf of all are refused; they
-	// are due once in pressAgain.
+	// lostShare is how many trials a call pays for that is refused or waits in vain, and
+	// any failed call after lostRun and lostRounds for each endpoint were lost in a row or
+	// while more than shortOf of all are refused; then all are due once in pressAgain.
 	lostShare  = 0.1
 	lostRun    = 10
 	lostRounds = 2
@@ -307,11 +307,11 @@ func (p *PassiveHealth) earn() {
 //
 // # Contract
 //
-//   - While the fleet serves and refuses little, trials that cost a call are at most TrialShare of the calls that succeed.
+//   - While the fleet serves and no call is refused or waits in vain, trials that cost a call are at most TrialShare of the calls that succeed.
 //   - Calls that must not be sent twice leave a due trial to others for a moment.
 //   - A trial that does not end counts as silent after a while, so that the next can begin.
 //   - Each time out is the backoff of its cause, doubled with each failed trial while the fleet serves, up to MaxBackoff, and at most a quarter more or less.
-//   - The first success after nobody served makes every ejected endpoint due within half a second.
+//   - The first success after nobody served makes every ejected endpoint due within half a second, if it ends a run of failures or a trial.
 func (p *PassiveHealth) Trial(repeatable bool, allow func(value any) bool, now time.Time) (e *PassiveEndpoint, call PassiveCall, ok bool) {
 	free, due := p.dueFree.Load(), p.due.Load()
 	if free == never && due == never {
@@ -612,16 +612,18 @@ func (p *PassiveHealth) lose() {
 	p.lost++
 }
 
-// press lets lost calls pay for trials where those that are left serve nothing or
-// refuse much: the ejected may do better. Requires mu.
-func (p *PassiveHealth) press(at int64) {
-	if p.ejected == 0 || p.lost < lostRun+lostRounds*len(p.endpoints) && p.busy.pressure(false) <= shortOf {
+// press lets lost calls pay for trials: what nobody else serves the ejected may as well
+// be asked for. Where those that are left serve nothing or refuse much, all are due.
+// short: the call was lost because there was no room for it. Requires mu.
+func (p *PassiveHealth) press(short bool, at int64) {
+	much := p.lost >= lostRun+lostRounds*len(p.endpoints) || p.busy.pressure(false) > shortOf
+	if p.ejected == 0 || !short && !much {
 		return
 	}
 	p.earn()
 	p.tokens = min(p.tokens+lostShare, float64(p.cfg.Trials))
 	p.dueServed.Store(0)
-	if at-p.pressed >= pressAgain {
+	if much && at-p.pressed >= pressAgain {
 		p.pressed = at
 		p.wake(at, wakeAll, func(*PassiveEndpoint) bool { return true })
 	}

@@ -495,7 +495,7 @@ func (s *slowPassive) fail(real *realPassive, c *slowPassiveCall, o poise.Outcom
 	if counts {
 		s.add(i, true)
 	}
-	s.press(real, at)
+	s.press(real, o != poise.Failure, at)
 	cause := s.verdict(i, at)
 	if cause == health.NotEjected && at >= s.until && e.sum >= math.Log(s.cfg.Odds) && s.partial(i) {
 		cause = health.EjectedPartial
@@ -526,14 +526,15 @@ func (s *slowPassive) partial(i int) bool {
 	return served >= 1 && out < max(1, len(s.endpoints)*s.cfg.MaxPartialPercent/100) && s.beside(i).lately() <= 0.05
 }
 
-func (s *slowPassive) press(real *realPassive, at int64) {
+func (s *slowPassive) press(real *realPassive, short bool, at int64) {
 	out := s.ejected(func(*slowEndpoint) bool { return true })
-	if out == 0 || s.lost < 10+2*len(s.endpoints) && s.fleet.pressure() <= 0.25 {
+	much := s.lost >= 10+2*len(s.endpoints) || s.fleet.pressure() > 0.25
+	if out == 0 || !short && !much {
 		return
 	}
 	s.earn()
 	s.tokens = min(s.tokens+0.1, float64(s.cfg.Trials))
-	if at-s.pressed >= int64(time.Second) {
+	if much && at-s.pressed >= int64(time.Second) {
 		s.pressed = at
 		s.wake(real, at, int64(500*time.Millisecond), func(*slowEndpoint) bool { return true })
 	}

@@ -318,7 +318,7 @@ func TestPassiveHealth_BacksOff(t *testing.T) {
 	}
 }
 
-// Claim: While the fleet serves and refuses little, trials that cost a call are at most TrialShare of the calls that succeed.
+// Claim: While the fleet serves and no call is refused or waits in vain, trials that cost a call are at most TrialShare of the calls that succeed.
 func TestPassiveHealth_BoundsTrials(t *testing.T) {
 	f := newPassiveFleet(t, 10, health.PassiveHealthConfig{Seed: 1, Backoff: time.Millisecond, MaxBackoff: time.Second})
 	f.rounds(200, poise.Failure, 1, 2, 3, 4, 5)
@@ -381,7 +381,7 @@ func TestPassiveHealth_GivesUpTrialsThatHang(t *testing.T) {
 	}
 }
 
-// Claim: The first success after nobody served makes every ejected endpoint due within half a second.
+// Claim: The first success after nobody served makes every ejected endpoint due within half a second, if it ends a run of failures or a trial.
 func TestPassiveHealth_WakesEverybody(t *testing.T) {
 	f := newPassiveFleet(t, 10, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)

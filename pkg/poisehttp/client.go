@@ -2,6 +2,8 @@ package poisehttp
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -66,6 +68,12 @@ func WithPolicy(p poise.Policy) ClientOption {
 	return func(c *ClientConfig) { c.Transport.Loop.Policy = p }
 }
 
+// WithAttemptTimeout bounds each attempt of a call, so that an endpoint that hangs is
+// left for another one before the call is over.
+func WithAttemptTimeout(d time.Duration) ClientOption {
+	return func(c *ClientConfig) { c.Transport.AttemptTimeout = d }
+}
+
 // WithTimeout bounds each call, with its retries and the reading of its body.
 func WithTimeout(d time.Duration) ClientOption { return func(c *ClientConfig) { c.Timeout = d } }
 
@@ -93,6 +101,7 @@ type Client struct {
 	directory *discovery.Directory[target.Address]
 	stop      context.CancelFunc
 	ended     syncx.Event
+	lookedUp  syncx.Pointer[error] // how the last look-up ended
 }
 
 // NewClient returns a Client for a target, as [target.Parse] reads it:
@@ -101,6 +110,9 @@ type Client struct {
 //	file:/etc/orders                  a file with an address on each line
 //	dns:orders.internal:8080          the addresses of a name
 //	dns+srv:_http._tcp.orders.internal
+//
+// Requests are for the hosts that the target names: the name of DNS, or the addresses
+// of a list. A file names none, and WithHosts lists them.
 //
 // It does not wait for the first answer; WaitReady does. Its errors are
 // [poise.FieldError].
@@ -132,7 +144,7 @@ func NewClient(of string, options ...ClientOption) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	lookups, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[target.Address]{Poller: poller, Observe: quietly(cfg.Observe)})
+	lookups, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[target.Address]{Poller: poller, Observe: quietly(c.note(cfg.Observe))})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +220,7 @@ func probes(cfg *ClientConfig, of target.Target) (*dispatch.ProbesConfig[Endpoin
 		return NewHTTPProbe(HTTPProbeConfig{URL: url, Address: address})
 	}
 	if _, err := probe("unknown.invalid:80"); err != nil {
-		return nil, err
+		return nil, refuse("Probe", cfg.Probe, ErrOutOfRange)
 	}
 	return &dispatch.ProbesConfig[Endpoint]{
 		Active: cfg.Active,
@@ -225,9 +237,29 @@ func probes(cfg *ClientConfig, of target.Target) (*dispatch.ProbesConfig[Endpoin
 // RoundTripper returns the Transport of the Client, for its endpoints and their state.
 func (c *Client) RoundTripper() *Transport { return c.transport }
 
-// WaitReady waits until a call could be given an endpoint, and returns the context's
-// error if it ends before.
-func (c *Client) WaitReady(ctx context.Context) error { return c.transport.WaitReady(ctx) }
+// WaitReady waits until a call could be given an endpoint. If the context ends before,
+// its error says what is known: of the look-ups, of the endpoints and of their probes.
+//
+// # Contract
+//
+//   - The error of WaitReady names what the last look-up of the target failed with.
+func (c *Client) WaitReady(ctx context.Context) error {
+	err := c.transport.WaitReady(ctx)
+	if looked := c.lookedUp.Load(); err != nil && looked != nil && *looked != nil {
+		return errors.Join(err, fmt.Errorf("poisehttp: the look-up of the target: %w", *looked))
+	}
+	return err
+}
+
+// note returns an observer of look-ups that remembers how the last one ended.
+func (c *Client) note(observe func(error)) func(error) {
+	return func(err error) {
+		c.lookedUp.Store(&err)
+		if observe != nil {
+			observe(err)
+		}
+	}
+}
 
 // Close refuses new calls, lets those in flight go on, and ends look-ups and probes. A
 // second Close does nothing more.

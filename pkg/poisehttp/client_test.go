@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -200,7 +201,7 @@ func TestNewClient_RefusesWhatCannotWork(t *testing.T) {
 		{"file:/etc/orders", nil, "Transport.Hosts", poisehttp.ErrNoHosts},
 		{"static:a:80", []poisehttp.ClientOption{poisehttp.WithHosts("a b")}, "Hosts", poisehttp.ErrBadHost},
 		{"static:a:80", []poisehttp.ClientOption{func(c *poisehttp.ClientConfig) { c.Transport.AttemptTimeout = -1 }}, "AttemptTimeout", poisehttp.ErrOutOfRange},
-		{"static:a:80", []poisehttp.ClientOption{poisehttp.WithProbe("ftp://a/")}, "URL", poisehttp.ErrOutOfRange},
+		{"static:a:80", []poisehttp.ClientOption{poisehttp.WithProbe("ftp://a/")}, "Probe", poisehttp.ErrOutOfRange},
 		{"static:a:80", []poisehttp.ClientOption{func(c *poisehttp.ClientConfig) { c.Endpoint.Transport = &http.Transport{MaxConnsPerHost: 1} }}, "Transport.MaxConnsPerHost", poisehttp.ErrHiddenQueue},
 	} {
 		c, err := poisehttp.NewClient(row.target, row.options...)
@@ -209,4 +210,34 @@ func TestNewClient_RefusesWhatCannotWork(t *testing.T) {
 			t.Errorf("%s: an error and a Client", row.target)
 		}
 	}
+}
+
+// Claim: The error of WaitReady names what the last look-up of the target failed with.
+func TestClient_WaitReadySaysWhatItKnows(t *testing.T) {
+	looked := make(chan struct{}, 1)
+	client, err := poisehttp.NewClient("file:"+filepath.Join(t.TempDir(), "missing"), poisehttp.WithHosts("*"), poisehttp.WithAttemptTimeout(time.Second),
+		func(c *poisehttp.ClientConfig) {
+			c.Observe = func(error) {
+				select {
+				case looked <- struct{}{}:
+				default:
+				}
+				panic("boom")
+			}
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	<-looked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := client.WaitReady(ctx); !errors.Is(err, context.Canceled) || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestNewClient_NamesTheProbeThatIsNone(t *testing.T) {
+	_, err := poisehttp.NewClient("static:127.0.0.1:1", poisehttp.WithProbe("healthz"))
+	requireField(t, err, "Probe", poisehttp.ErrOutOfRange)
 }

@@ -87,8 +87,8 @@ type CallError struct {
 	// the call.
 	Err error
 	// Decision says how the last pick came out, if Config.Explain wanted it: that of
-	// a call which was refused, or of a retry for which nobody was left. nil if
-	// nothing was picked.
+	// a call which was refused, or of a retry for which nobody was left. It holds
+	// no choice if nothing was picked.
 	Decision *poise.Decision
 }
 

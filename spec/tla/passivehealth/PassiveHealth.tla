@@ -490,7 +490,7 @@ WakesAlike ==
   [][Op = "EndBringsBack" => LET e == last'.at
                              IN \A f \in Out \ {e} : (Waits(f) /\ cause[f] = cause[e]) => left'[f] = 0]_vars
 
-\* Claim: The first success after nobody served makes every ejected endpoint due within half a second.
+\* Claim: The first success after nobody served makes every ejected endpoint due within half a second, if it ends a run of failures or a trial.
 WakesAfterSilence ==
   [][lost /\ Op \in {"EndBringsBack", "EndReturns", "EndSpeaksLate", "EndLate"} /\ last'.outcome = "success"
        => \A f \in Out : Waits(f) /\ state'[f] = "ejected" => left'[f] = 0]_vars
