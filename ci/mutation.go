@@ -14,7 +14,7 @@ import (
 // cleanPackages are those in which every mutant is noticed or explained. What is done
 // stays done: a mutant of theirs that survives fails the layer. The others are judged by
 // make mutate PKG=….
-var cleanPackages = []string{"./pkg/internal/enum", "./pkg/internal/printable", "./pkg/observe"}
+var cleanPackages = []string{"./pkg/internal/enum", "./pkg/internal/printable", "./pkg/observe", "./pkg/transform"}
 
 // judgedAgain is how many mutants of each package are judged in builds of their own.
 const judgedAgain = 5
