@@ -33,9 +33,10 @@ type Config struct {
 	// MaxWait is how long a call may wait for room or for somebody eligible; 0, the
 	// default, is not at all.
 	MaxWait time.Duration
-	// Hosts are the hosts that requests may be for, without ports; "*" is every host.
-	// Requests for others are refused with a HostError. Without an entry requests may
-	// be for any host, and a redirect may not lead to another one.
+	// Hosts are the hosts that the URLs of requests may be for, without ports; "*" is
+	// every host. Requests for others are refused with a HostError. Without an entry
+	// requests may be for any host, and a redirect may not lead to another one. A Host
+	// header that the program sets itself is not looked at.
 	Hosts []string
 	// Key returns what a keyed policy hashes. nil: requests have no key.
 	Key func(*http.Request) poise.Key
