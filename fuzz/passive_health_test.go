@@ -8,44 +8,44 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/health"
 )
 
-// patient is an endpoint as somebody sees it who only counts.
-type patient struct {
+// endpoint is one as it looks to somebody who only counts.
+type endpoint struct {
 	*health.PassiveEndpoint
 	number        int
 	removed, paid bool // paid: its trial is running and costs a call
 }
 
-// ward is a fleet, the calls under way, and what the budget has earned and spent.
-type ward struct {
-	t        *testing.T
-	h        *health.PassiveHealth
-	cfg      health.PassiveHealthConfig
-	now      time.Time
-	added    int
-	patients []*patient
-	calls    []wardCall
-	earned   float64
-	spent    int
+// fleet is a PassiveHealth, the calls under way, and what the budget has earned and spent.
+type fleet struct {
+	t         *testing.T
+	h         *health.PassiveHealth
+	cfg       health.PassiveHealthConfig
+	now       time.Time
+	added     int
+	endpoints []*endpoint
+	calls     []fleetCall
+	earned    float64
+	spent     int
 }
 
-type wardCall struct {
+type fleetCall struct {
 	*health.PassiveCall
-	at         *patient
+	at         *endpoint
 	repeatable bool
 }
 
 // lostEarns is what a lost call may earn for trials.
 const lostEarns = 0.1
 
-func (w *ward) add() {
-	if len(w.patients) < 6 {
-		w.patients = append(w.patients, &patient{PassiveEndpoint: w.h.Add(w.added, w.now), number: w.added})
+func (w *fleet) add() {
+	if len(w.endpoints) < 6 {
+		w.endpoints = append(w.endpoints, &endpoint{PassiveEndpoint: w.h.Add(w.added, w.now), number: w.added})
 		w.added++
 	}
 }
 
-func (w *ward) out() (out []bool) {
-	for _, p := range w.patients {
+func (w *fleet) out() (out []bool) {
+	for _, p := range w.endpoints {
 		out = append(out, p.Ejected())
 	}
 	return out
@@ -53,12 +53,12 @@ func (w *ward) out() (out []bool) {
 
 // during makes an operation, and holds what it says of changes against what changed.
 // gives is whether a trial that it ends in an endpoint that stays out is given back.
-func (w *ward) during(what string, gives bool, do func() (changed bool)) {
+func (w *fleet) during(what string, gives bool, do func() (changed bool)) {
 	w.t.Helper()
 	before := w.out()
 	said, changed := do(), false
 	running := 0
-	for i, p := range w.patients {
+	for i, p := range w.endpoints {
 		in := p.Inspect(w.now)
 		changed = changed || i < len(before) && before[i] != p.Ejected()
 		switch {
@@ -85,7 +85,7 @@ func (w *ward) during(what string, gives bool, do func() (changed bool)) {
 		w.t.Fatalf("after %s %d trials run", what, running)
 	}
 	held := 0
-	for _, p := range w.patients {
+	for _, p := range w.endpoints {
 		if p.paid {
 			held++
 		}
@@ -95,23 +95,23 @@ func (w *ward) during(what string, gives bool, do func() (changed bool)) {
 	}
 }
 
-func (w *ward) begins(p *patient, c health.PassiveCall, repeatable bool) {
+func (w *fleet) begins(p *endpoint, c health.PassiveCall, repeatable bool) {
 	if len(w.calls) < 24 {
-		w.calls = append(w.calls, wardCall{&c, p, repeatable})
+		w.calls = append(w.calls, fleetCall{&c, p, repeatable})
 	}
 }
 
-func (w *ward) tries(mask byte, repeatable bool) {
+func (w *fleet) tries(mask byte, repeatable bool) {
 	allow := func(value any) bool { return mask>>(value.(int)%8)&1 == 1 }
 	before := map[*health.PassiveEndpoint]health.PassiveInspection{}
-	for _, p := range w.patients {
+	for _, p := range w.endpoints {
 		before[p.PassiveEndpoint] = p.Inspect(w.now)
 	}
 	e, c, ok := w.h.Trial(repeatable, allow, w.now)
 	if !ok {
 		return
 	}
-	for _, p := range w.patients {
+	for _, p := range w.endpoints {
 		if p.PassiveEndpoint != e {
 			continue
 		}
@@ -123,7 +123,7 @@ func (w *ward) tries(mask byte, repeatable bool) {
 	}
 }
 
-func (w *ward) ends(at int, outcome poise.Outcome, answered bool) {
+func (w *fleet) ends(at int, outcome poise.Outcome, answered bool) {
 	if len(w.calls) == 0 {
 		return
 	}
@@ -146,10 +146,10 @@ func (w *ward) ends(at int, outcome poise.Outcome, answered bool) {
 	w.calls = w.calls[:len(w.calls)-1]
 }
 
-func (w *ward) step(op, arg byte) {
-	var p *patient
-	if len(w.patients) > 0 {
-		p = w.patients[int(arg)%len(w.patients)]
+func (w *fleet) step(op, arg byte) {
+	var p *endpoint
+	if len(w.endpoints) > 0 {
+		p = w.endpoints[int(arg)%len(w.endpoints)]
 	}
 	switch op % 12 {
 	case 0, 1:
@@ -194,10 +194,10 @@ func (w *ward) step(op, arg byte) {
 }
 
 // asks asks for one of the ejected, and makes a call instead of a suspect's.
-func (w *ward) asks(p *patient, arg byte) {
-	somebody, found := false, (*patient)(nil)
+func (w *fleet) asks(p *endpoint, arg byte) {
+	somebody, found := false, (*endpoint)(nil)
 	e, ok := w.h.LeastRecentlyTried(func(any) bool { return true }, w.now)
-	for _, q := range w.patients {
+	for _, q := range w.endpoints {
 		somebody = somebody || q.Ejected()
 		if q.PassiveEndpoint == e {
 			found = q
@@ -206,8 +206,8 @@ func (w *ward) asks(p *patient, arg byte) {
 	if ok != somebody || ok && !found.Ejected() {
 		w.t.Fatalf("LeastRecentlyTried found %v, %t; somebody is ejected: %t", found, ok, somebody)
 	}
-	if p != nil && len(w.patients) > 1 {
-		other := w.patients[(int(arg)+1)%len(w.patients)]
+	if p != nil && len(w.endpoints) > 1 {
+		other := w.endpoints[(int(arg)+1)%len(w.endpoints)]
 		c := other.BeginFor(p.PassiveEndpoint, w.now)
 		w.begins(other, c, false)
 	}
@@ -228,7 +228,7 @@ func FuzzPassiveHealth(f *testing.F) {
 			sizes /= n
 			return k + 1
 		}
-		w := &ward{t: t, now: time.Unix(1<<32, 0)}
+		w := &fleet{t: t, now: time.Unix(1<<32, 0)}
 		w.cfg = health.PassiveHealthConfig{
 			Seed: 1, Trials: size(4), Misses: size(3), ReturnSuccesses: size(5), Divert: size(2) == 2, Odds: []float64{10, 1e3, 1e7}[size(3)-1],
 			TrialShare: 1 / float64(size(40)), UnreachableBackoff: time.Duration(size(1000)) * time.Millisecond, Backoff: time.Duration(size(1000)) * time.Millisecond,
@@ -248,22 +248,40 @@ func FuzzPassiveHealth(f *testing.F) {
 	})
 }
 
+// lastResort sends a call to an ejected endpoint where nobody else is left: nobody earns
+// a trial for it then.
+func (w *fleet) lastResort() {
+	for _, p := range w.endpoints {
+		if !p.removed && !p.Ejected() {
+			return
+		}
+	}
+	e, ok := w.h.LeastRecentlyTried(func(any) bool { return true }, w.now)
+	for _, p := range w.endpoints {
+		if ok && p.PassiveEndpoint == e {
+			w.begins(p, p.Begin(w.now), true)
+			w.ends(0, poise.Success, false)
+		}
+	}
+}
+
 // recovers lets every call end, time pass and every endpoint succeed: then all are back,
 // so that no trial, token or place in a queue has been lost.
-func (w *ward) recovers() {
+func (w *fleet) recovers() {
 	for len(w.calls) > 0 {
 		w.ends(0, poise.Cancelled, false)
 	}
 	for range 200 {
 		w.now = w.now.Add(time.Minute)
 		w.during("Advance", false, func() bool { _, changed := w.h.Advance(w.now, 0); return changed })
-		for range w.patients {
+		for range w.endpoints {
 			w.tries(255, true)
 		}
 		for len(w.calls) > 0 {
 			w.ends(0, poise.Success, false)
 		}
-		for _, p := range w.patients {
+		w.lastResort()
+		for _, p := range w.endpoints {
 			for range 8 {
 				if !p.Ejected() {
 					w.begins(p, p.Begin(w.now), true)
@@ -272,7 +290,7 @@ func (w *ward) recovers() {
 			}
 		}
 	}
-	for _, p := range w.patients {
+	for _, p := range w.endpoints {
 		if in := p.Inspect(w.now); !p.removed && (in.State != health.Serving || in.Share != 1 || in.Run != 0) {
 			w.t.Fatalf("in the end %d is %+v", p.number, in)
 		}
