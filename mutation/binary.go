@@ -39,7 +39,7 @@ var compileError = regexp.MustCompile(`^([^:\s]+\.go):(\d+):\d+: (.*)$`)
 
 // build compiles the tests with all mutants. Those that do not compile are dropped and
 // say so.
-func (s *source) build(ctx context.Context, to string, tags string) (*binary, error) {
+func (s *source) build(ctx context.Context, to string) (*binary, error) {
 	b := &binary{path: filepath.Join(to, "tests"), dir: s.dir}
 	dropped := map[*Mutant]bool{}
 	for range 50 {
@@ -47,7 +47,7 @@ func (s *source) build(ctx context.Context, to string, tags string) (*binary, er
 		if err != nil {
 			return nil, err
 		}
-		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-tags", tags, "-o", b.path, ".")
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", b.path, ".")
 		cmd.Dir = s.dir
 		out, err := cmd.CombinedOutput()
 		if err == nil {

@@ -108,7 +108,7 @@ func Run(ctx context.Context, cfg Config) (*Campaign, error) {
 	defer os.RemoveAll(work)
 	c := &Campaign{Package: s.pkg.PkgPath, Mutants: s.mutants}
 	began := time.Now()
-	b, err := s.build(ctx, work, "")
+	b, err := s.build(ctx, work)
 	if err != nil {
 		return nil, err
 	}

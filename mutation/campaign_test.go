@@ -72,7 +72,14 @@ func TestOperators_EachFindsItsPlacesAndIsSwitched(t *testing.T) {
 	for _, m := range c.Mutants {
 		rules[m.Rule]++
 	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, o := range Operators {
+		if !strings.Contains(string(readme), "\n| `"+o.Name+"` | ") {
+			t.Errorf("README.md does not say what %s does: %s", o.Name, o.Doc)
+		}
 		if rules[o.Name] == 0 {
 			t.Errorf("the fixture has no place for %s", o.Name)
 		}

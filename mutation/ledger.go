@@ -12,8 +12,6 @@ import (
 type Ledger struct {
 	// Equivalent are its entries, in the order of the file.
 	Equivalent []Entry `toml:"equivalent"`
-
-	path string
 }
 
 // Entry is one line of the ledger.
@@ -35,7 +33,7 @@ func ReadLedger(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{path: path}
+	l := new(Ledger)
 	meta, err := toml.Decode(string(text), l)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

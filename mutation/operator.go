@@ -8,8 +8,6 @@ type Operator struct {
 	Name string
 	// Doc says what it changes, in a sentence.
 	Doc string
-	// Concurrency: what it breaks shows only when goroutines meet.
-	Concurrency bool
 
 	find func(w *walker, n ast.Node)
 }

@@ -3,9 +3,8 @@ package mutation
 import "go/ast"
 
 var atomicStep = Operator{
-	Name:        "atomic step",
-	Doc:         "CompareAndSwap stores without looking, and Add loads and stores in two steps",
-	Concurrency: true,
+	Name: "atomic step",
+	Doc:  "CompareAndSwap stores without looking, and Add loads and stores in two steps",
 	find: func(w *walker, n ast.Node) {
 		switch n := n.(type) {
 		case *ast.CallExpr:
@@ -37,9 +36,8 @@ var atomicStep = Operator{
 }
 
 var storeOrder = Operator{
-	Name:        "store order",
-	Doc:         "two stores to atomics, one after the other, change places",
-	Concurrency: true,
+	Name: "store order",
+	Doc:  "two stores to atomics, one after the other, change places",
 	find: func(w *walker, n ast.Node) {
 		b, ok := n.(*ast.BlockStmt)
 		if !ok {

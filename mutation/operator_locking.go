@@ -3,9 +3,8 @@ package mutation
 import "go/ast"
 
 var locking = Operator{
-	Name:        "locking",
-	Doc:         "Lock, Unlock, RLock or RUnlock is left out",
-	Concurrency: true,
+	Name: "locking",
+	Doc:  "Lock, Unlock, RLock or RUnlock is left out",
 	find: func(w *walker, n ast.Node) {
 		s, ok := n.(*ast.ExprStmt)
 		if !ok || !w.inBlock(s) {

@@ -93,7 +93,6 @@ func junit(v view) ([]byte, error) {
 }
 
 type sarifLog struct {
-	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
 	Runs    []sarifRun `json:"runs"`
 }
@@ -149,7 +148,7 @@ func sarif(v view) ([]byte, error) {
 			run.Results = append(run.Results, sarifResult{l.Name, i, "warning", sarifText{"not run: " + l.Reason}, nil})
 		}
 	}
-	return pretty(sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}})
+	return pretty(sarifLog{"2.1.0", []sarifRun{run}})
 }
 
 // sourceLine is how the go command and its tests name a place.

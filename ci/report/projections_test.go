@@ -63,7 +63,6 @@ func TestProjections_JUnitAddsUp(t *testing.T) {
 
 func TestProjections_SARIFNamesEachFailureAndItsPlace(t *testing.T) {
 	var all struct {
-		Schema  string `json:"$schema"`
 		Version string
 		Runs    []struct {
 			Tool struct {
@@ -86,7 +85,7 @@ func TestProjections_SARIFNamesEachFailureAndItsPlace(t *testing.T) {
 	if err := json.Unmarshal([]byte(files(t, unitFails, raceDoesNotRun)["failures.sarif"]), &all); err != nil {
 		t.Fatal(err)
 	}
-	if all.Version != "2.1.0" || !strings.Contains(all.Schema, "sarif-2.1.0") || len(all.Runs) != 1 || len(all.Runs[0].Results) != 2 {
+	if all.Version != "2.1.0" || len(all.Runs) != 1 || len(all.Runs[0].Results) != 2 {
 		t.Fatalf("got %+v, want one run with two results", all)
 	}
 	rules, results := all.Runs[0].Tool.Driver.Rules, all.Runs[0].Results

@@ -51,14 +51,15 @@ func run(ctx context.Context) error {
 	}
 	var all []*mutation.Campaign
 	for _, dir := range flag.Args() {
-		c, err := mutation.Run(ctx, withPackage(cfg, dir))
+		cfg.Package = dir
+		c, err := mutation.Run(ctx, cfg)
 		if err != nil {
 			return err
 		}
 		all = append(all, c)
 		show(c)
 		if *agree > 0 {
-			n, differ, err := mutation.Agree(ctx, withPackage(cfg, dir), c, *agree, *seed)
+			n, differ, err := mutation.Agree(ctx, cfg, c, *agree, *seed)
 			if err != nil {
 				return err
 			}
@@ -80,11 +81,6 @@ func run(ctx context.Context) error {
 		}
 	}
 	return verdict(all)
-}
-
-func withPackage(cfg mutation.Config, dir string) mutation.Config {
-	cfg.Package = dir
-	return cfg
 }
 
 // show prints what needs a look, and the counts.

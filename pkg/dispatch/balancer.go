@@ -282,7 +282,7 @@ func (b *Balancer[E]) Update(list []Member[E]) error {
 
 func (b *Balancer[E]) update(list []Member[E]) error {
 	now := time.Now()
-	defer func() { b.loop.after(now) }() // under no lock
+	defer b.loop.after(now) // once mu is free: observers may call back
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	specs, incarnations, last := make([]Spec, len(list)), make([]*incarnation[E], len(list)), b.last
@@ -407,7 +407,7 @@ func (b *Balancer[E]) take(now time.Time) (next time.Time) {
 // be had are left out; with an error everything is as before.
 func (b *Balancer[E]) follow(list SourceList[E], known map[uint64]*incarnation[E]) (left []*MemberError, err error) {
 	now := time.Now()
-	defer func() { b.loop.after(now) }() // under no lock
+	defer b.loop.after(now) // once mu is free: observers may call back
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var specs []Spec

@@ -142,7 +142,7 @@ func (ms *membership) begin(spec *Spec, now time.Time) (*member, error) {
 func (ms *membership) load(m *member) (tracker poise.LoadTracker, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %v", ErrMemberPanic, v)
+			err = fmt.Errorf("%w: %s", ErrMemberPanic, printable.Text(fmt.Sprint(v)))
 		}
 	}()
 	return ms.cfg.Load(m.slots.InFlight())

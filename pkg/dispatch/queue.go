@@ -6,6 +6,7 @@ import (
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
+	"github.com/copyleftdev/poise-go/pkg/internal/printable"
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
@@ -110,7 +111,7 @@ func (q *queue) give(now time.Time) (done *Waiter) {
 func (q *queue) try(w *Waiter) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: %v", ErrPolicyPanic, v)
+			err = fmt.Errorf("%w: %s", ErrPolicyPanic, printable.Text(fmt.Sprint(v)))
 		}
 	}()
 	return q.admission.acquire(w.Call, &w.query)

@@ -144,7 +144,7 @@ func NewClient(of string, options ...ClientOption) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	lookups, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[target.Address]{Poller: poller, Observe: quietly(c.note(cfg.Observe))})
+	lookups, err := discovery.NewPollerRunner(discovery.PollerRunnerConfig[target.Address]{Poller: poller, Observe: c.note(cfg.Observe)})
 	if err != nil {
 		return nil, err
 	}
@@ -159,17 +159,6 @@ func NewClient(of string, options ...ClientOption) (*Client, error) {
 		_ = lookups.Run(open)
 	})
 	return c, nil
-}
-
-// quietly returns the function without its panics: it runs where nobody could stop one.
-func quietly(observe func(error)) func(error) {
-	if observe == nil {
-		return nil
-	}
-	return func(err error) {
-		defer func() { _ = recover() }()
-		observe(err)
-	}
 }
 
 // connect makes the Transport, which follows the directory.
@@ -251,9 +240,11 @@ func (c *Client) WaitReady(ctx context.Context) error {
 	return err
 }
 
-// note returns an observer of look-ups that remembers how the last one ended.
+// note returns an observer of look-ups that remembers how the last one ended. It drops
+// a panic of the other observer, which runs where nobody could stop one.
 func (c *Client) note(observe func(error)) func(error) {
 	return func(err error) {
+		defer func() { _ = recover() }()
 		c.lookedUp.Store(&err)
 		if observe != nil {
 			observe(err)

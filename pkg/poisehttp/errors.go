@@ -115,7 +115,7 @@ func (e *CallError) Error() string {
 // same reports whether two errors are one. Errors that cannot be compared, such as
 // slices of errors, are told apart by their texts.
 func same(a, b error) bool {
-	if a == nil || b == nil || !reflect.TypeOf(a).Comparable() || !reflect.TypeOf(b).Comparable() {
+	if a == nil || b == nil || !reflect.ValueOf(a).Comparable() || !reflect.ValueOf(b).Comparable() {
 		return textOf(a) == textOf(b)
 	}
 	return a == b

@@ -168,7 +168,7 @@ func TestHTTPProbe_PrintsNoControlCharacters(t *testing.T) {
 			}
 		})
 		transport := &http.Transport{DialContext: backend.dial, DisableKeepAlives: true}
-		err := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: "http://service.example/", Redirects: 1, Transport: transport}).Probe(context.Background())
+		err := newHTTPProbe(t, poisehttp.HTTPProbeConfig{URL: "http://service.example.com/", Redirects: 1, Transport: transport}).Probe(context.Background())
 		if err == nil {
 			t.Errorf("%q is taken", answer)
 			continue
