@@ -287,6 +287,28 @@ func TestSlowStart_RefreshesAtTheStatedRateAndEndsOnTime(t *testing.T) {
 // runs the Chain when it asks to be run needs no other event.
 //
 // Cases: B97.
+// With many that warm up, whose order nothing fixes, taking another end than the
+// earliest is noticed at once.
+func TestSlowStart_AsksForTheEarliestEnd(t *testing.T) {
+	s := newRamp(t, transform.SlowStartConfig{Window: 10 * time.Second, Refresh: 4 * time.Second})
+	samples := weighing(t, slices.Repeat([]uint32{1}, 41)...)
+	for i := 1; i < len(samples); i++ {
+		samples[i].Status = poise.Unavailable
+	}
+	s.thousandths(t, samples, seconds(0))
+	for i := 1; i < len(samples); i++ {
+		samples[i].Status = poise.Ready
+		s.thousandths(t, samples, seconds(1+0.04*float64(i)))
+	}
+	s.thousandths(t, samples, seconds(5.1))
+	for i := range 10 {
+		s.thousandths(t, samples, seconds(9.2+0.001*float64(i)))
+		if want := seconds(11.04); !s.again.Equal(want) {
+			t.Fatalf("it asks for %v, want the first end, %v", s.again, want)
+		}
+	}
+}
+
 func TestSlowStart_NeedsNoOtherEvent_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		window := time.Duration(rapid.Int64Range(1, int64(time.Minute)).Draw(t, "window"))
