@@ -63,12 +63,10 @@ func (a *admission) enterAtOnce(m *member, c *Call, q *Query) bool {
 		m.giveBack()
 		return false
 	}
-	c.mu.Lock()
 	if m.passive != nil {
 		c.passive = m.passive.Begin(q.Now)
 	}
 	c.set(m, observe.Picked, place, number, q)
-	c.mu.Unlock()
 	return true
 }
 
@@ -234,10 +232,8 @@ func (s *attempt) fill(m *member, choice observe.Choice, place, number int, begu
 		s.begin(m, now, begun)
 	}
 	c := s.call
-	c.mu.Lock()
 	c.passive = begun
 	c.set(m, choice, place, number, &s.query)
-	c.mu.Unlock()
 }
 
 // begin tells the tracker, and gives everything back if it panics.

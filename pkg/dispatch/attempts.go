@@ -24,10 +24,15 @@ import (
 //
 // # Concurrency
 //
-// Attempts of one call may overlap, as hedges do.
+// Attempts of one call may overlap, as hedges do. Those that are Sequential belong to
+// one goroutine at a time, and so do their calls until they were answered.
 type Attempts struct {
+	// Sequential says that its attempts begin and end one after the other, and spares
+	// each of them some locks. It must not change after the first.
+	Sequential bool
+
 	mu syncx.Mutex
-	// Guarded by mu.
+	// Guarded by mu, unless Sequential.
 	count  int
 	turn   uint32
 	inline [2]visit
@@ -45,6 +50,18 @@ type visit struct {
 	sent   uint8 // how often something was sent to it
 	open   bool  // an attempt is on its way
 	spent  bool  // it answered, refused or could not be reached
+}
+
+func (a *Attempts) lock() {
+	if !a.Sequential {
+		a.mu.Lock()
+	}
+}
+
+func (a *Attempts) unlock() {
+	if !a.Sequential {
+		a.mu.Unlock()
+	}
 }
 
 // at returns visit i. Requires mu.
@@ -70,8 +87,8 @@ func (a *Attempts) Len() int {
 	if a == nil {
 		return 0
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	return a.count
 }
 
@@ -81,8 +98,8 @@ func (a *Attempts) IDs() []string {
 	if a == nil {
 		return nil
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	ids := make([]string, a.count)
 	for i := range ids {
 		ids[i] = a.at(i).member.id
@@ -95,8 +112,8 @@ func (a *Attempts) set() *poise.Tried {
 	if a == nil {
 		return nil
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	if a.count == 0 {
 		return nil
 	}
@@ -116,8 +133,8 @@ func (a *Attempts) copied() *poise.Tried {
 	if a == nil {
 		return tried
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	for i := range a.count {
 		m := a.at(i).member
 		tried.Add(m.id, m.incarnation)
@@ -131,8 +148,8 @@ func (a *Attempts) claim(m *member, choice observe.Choice) (place, number int, o
 	if a == nil {
 		return 0, 1, true
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	if a.find(m) >= 0 {
 		return 0, 0, false
 	}
@@ -157,8 +174,8 @@ func (a *Attempts) again(ok func(*member) bool) (m *member, place, number int) {
 	if a == nil {
 		return nil, 0, 0
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	best := -1
 	for i := range a.count {
 		v := a.at(i)
@@ -178,8 +195,8 @@ func (a *Attempts) again(ok func(*member) bool) (m *member, place, number int) {
 
 // undo takes back what again has taken: the member had no room.
 func (a *Attempts) undo(place int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	a.at(place).open = false
 }
 
@@ -188,8 +205,8 @@ func (a *Attempts) pay() {
 	if a == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	a.paid = true
 }
 
@@ -198,8 +215,8 @@ func (a *Attempts) refund() bool {
 	if a == nil {
 		return false
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	paid := a.paid
 	a.paid = false
 	return paid
@@ -210,8 +227,8 @@ func (a *Attempts) note(place int, r poise.Result, answered bool) {
 	if a == nil {
 		return
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	v := a.at(place)
 	v.open = false
 	v.spent = v.spent || answered || r.Outcome == poise.Overloaded || r.Outcome == poise.Unreachable
@@ -226,8 +243,8 @@ func (a *Attempts) state() (s RetryState) {
 		s.Sent = 1
 		return s
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	a.lock()
+	defer a.unlock()
 	s.Trial = a.last == observe.Trial
 	for i := range a.count {
 		v := a.at(i)

@@ -523,6 +523,7 @@ type doing struct {
 // have done its work.
 func (b *Balancer[E]) Do(ctx context.Context, q Query, f func(context.Context, E) error) error {
 	d := new(doing)
+	d.attempts.Sequential = true
 	q.Attempts = &d.attempts
 	var failed error
 	for {

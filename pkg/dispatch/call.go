@@ -21,6 +21,7 @@ import (
 //   - Answered judges the attempt and keeps its slot; End then tells what came later.
 //   - Answered after Answered or after End returns false and changes nothing.
 //   - End of the zero Call returns false.
+//   - An End with the zero instant leaves those who wait to the next Advance.
 //   - What became of a call counts for nothing at a member that was removed meanwhile.
 //
 // # Cost
@@ -94,6 +95,13 @@ func (c *Call) Trial() bool { return c.choice == observe.Trial }
 
 // Began returns the instant of the admission.
 func (c *Call) Began() time.Time { return c.began }
+
+// Timed reports whether somebody wants to know when the attempt ends: an Observer, a
+// CallTracker, or a call that waits for its slot.
+func (c *Call) Timed() bool {
+	m := c.member
+	return m != nil && (m.calls != nil || m.core.observer != nil || m.core.waiting.Load() > 0)
+}
 
 // Attempt returns the number of the attempt in its logical call, from 1.
 func (c *Call) Attempt() int { return int(c.number) }
@@ -183,6 +191,9 @@ func (c *Call) Complete(r poise.Result, now time.Time) bool {
 // End ends the attempt and gives its slot back. If the answer never began, the
 // result is how the attempt is judged; else it is what became of the answer. It
 // reports whether this call did so.
+//
+// The zero instant will do for an answer that has come to its end well, unless the
+// attempt is Timed: a look at the clock is a tenth of what a call costs.
 func (c *Call) End(r poise.Result, now time.Time) bool {
 	c.mu.Lock()
 	was := c.phase

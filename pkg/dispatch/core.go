@@ -180,7 +180,11 @@ func (m *member) giveBack() {
 // waits for it.
 func (m *member) ended(now time.Time) {
 	m.slots.give()
-	if m.core.waiting.Load() > 0 {
+	switch {
+	case m.core.waiting.Load() == 0:
+	case now.IsZero():
+		m.core.wake() // to wait began while the call ended
+	default:
 		m.core.admit(now)
 	}
 	m.refused()

@@ -18,16 +18,16 @@ func newTwoChoices(tb testing.TB) poise.Policy {
 
 // A call of one attempt, over ten members and two choices.
 func BenchmarkLoop_AcquireEnd(b *testing.B) {
-	for _, attempts := range []bool{false, true} {
-		b.Run("attempts="+strconv.FormatBool(attempts), func(b *testing.B) {
+	for _, attempts := range []string{"none", "sequential", "overlapping"} {
+		b.Run("attempts="+attempts, func(b *testing.B) {
 			l := newLoop(b, 10, func(c *dispatch.LoopConfig) { c.Policy = newTwoChoices(b) })
 			b.ReportAllocs()
 			var c dispatch.Call
 			a := new(dispatch.Attempts)
 			for b.Loop() {
 				q := dispatch.Query{Now: epoch}
-				if attempts {
-					*a = dispatch.Attempts{}
+				if attempts != "none" {
+					*a = dispatch.Attempts{Sequential: attempts == "sequential"}
 					q.Attempts = a
 				}
 				if err := l.Acquire(&c, q); err != nil {

@@ -168,7 +168,9 @@ func (s *loopScript) step(next func() byte) {
 			s.must(s.real.Report(m.spec.Incarnation, m.sick, s.now))
 		}
 	case 11:
-		s.slow.attempts = append(s.slow.attempts, new(slowAttempts))
+		a := new(slowAttempts)
+		a.real.Sequential = len(s.slow.attempts)%2 == 1 // every other one: nothing else may differ
+		s.slow.attempts = append(s.slow.attempts, a)
 	}
 }
 

@@ -941,6 +941,64 @@ func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
 	}
 }
 
+// Timed says who wants to know when a call ends, and the zero instant will do for
+// nobody else.
+//
+// Claim: An End with the zero instant leaves those who wait to the next Advance.
+func TestCall_NeedsNoInstantIfNobodyAsks(t *testing.T) {
+	wakes := 0
+	limited := func(observer observe.Observer) *dispatch.Loop {
+		l := newLoop(t, 0, func(c *dispatch.LoopConfig) {
+			c.Observer = observer
+			c.Wake = func() { wakes++ }
+		})
+		list := specs(1)
+		list[0].Limit = 1
+		if err := l.Update(list, epoch); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	acquire := func(l *dispatch.Loop, c *dispatch.Call) {
+		if err := l.Acquire(c, dispatch.Query{Now: epoch}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var c, told, next dispatch.Call
+	if c.Timed() {
+		t.Error("somebody asks for the end of the zero Call")
+	}
+	acquire(limited(new(outcomeList)), &told)
+	if !told.Timed() {
+		t.Error("an Observer does not ask")
+	}
+	told.End(success, at(1))
+
+	l := limited(nil)
+	acquire(l, &c)
+	c.Answered(success, at(1))
+	if c.Timed() {
+		t.Error("somebody asks, though nobody is there")
+	}
+	ready := false
+	w := dispatch.Waiter{Call: &next, Ready: func() { ready = true }}
+	if err := l.Join(&w, dispatch.Query{Now: at(2)}, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if !c.Timed() {
+		t.Error("who waits does not ask")
+	}
+	before := wakes
+	if !c.End(success, time.Time{}) || ready || wakes == before {
+		t.Errorf("who waits was served %t, and the owner woken %d times", ready, wakes-before)
+	}
+	advance(t, l, at(3))
+	if !ready || w.Err() != nil || next.ID() != "a0" {
+		t.Errorf("the next Advance serves %t: %v", ready, w.Err())
+	}
+	next.End(success, at(4))
+}
+
 // Claim: What became of a call counts for nothing at a member that was removed meanwhile.
 func TestCall_OfARemovedMemberCountsForNothing(t *testing.T) {
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {

@@ -201,21 +201,32 @@ func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall {
 		return PassiveCall{}
 	}
 	word := e.word.Load()
+	var at int64
 	if word&flagEjected == 0 {
-		return e.begin(word, e.health.instant(now))
+		at = e.health.instant(now)
+	} else {
+		at, word = e.beginEjected(now)
 	}
-	at := e.health.enter(now)
-	defer e.health.mu.Unlock()
-	if e.state == Ejected {
-		e.health.list.pushBack(e)
-	}
-	return e.begin(e.word.Load(), at)
+	e.started.Add(1)
+	// Not by begin: a copy of what it returns is a good part of the cost.
+	return PassiveCall{began: at, heard: e.heard(), epoch: uint32(word >> epochShift), phase: callBegun}
 }
 
 // begin is Begin by the word, at an instant.
 func (e *PassiveEndpoint) begin(word uint64, at int64) PassiveCall {
 	e.started.Add(1)
 	return PassiveCall{began: at, heard: e.heard(), epoch: uint32(word >> epochShift), phase: callBegun}
+}
+
+// beginEjected is Begin while the endpoint is ejected, or was a moment ago. It returns
+// the instant and the word.
+func (e *PassiveEndpoint) beginEjected(now time.Time) (at int64, word uint64) {
+	at = e.health.enter(now)
+	defer e.health.mu.Unlock()
+	if e.state == Ejected {
+		e.health.list.pushBack(e)
+	}
+	return at, e.word.Load()
 }
 
 // BeginFor is Begin of a call that the policy gave to the suspect and that goes here

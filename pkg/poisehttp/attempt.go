@@ -3,20 +3,19 @@ package poisehttp
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
 	"github.com/copyleftdev/poise-go/pkg/dispatch"
-	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
 // attempt is one call sent to one endpoint, from admission to the end of the
-// response body. Its slot decides who ends it: of a read, a close, a look of the
-// watchdog and an error that race, the one whose End succeeds.
+// response body. It belongs to the call until its response is delivered; from then on
+// to whoever takes it from the responseBody.
 type attempt struct {
 	core     *core
+	part     recycler      // of what it is a part, to be used again; nil of nothing
 	request  *http.Request // the caller's
 	slot     dispatch.Call
 	decision *poise.Decision
@@ -27,18 +26,9 @@ type attempt struct {
 	header time.Duration // from admission to the header or the error
 	status int
 	result poise.Result
-	body   io.ReadCloser // the endpoint's
 	cancel context.CancelFunc
 	timer  *time.Timer
 
-	// closing is set before the caller's Close reaches the endpoint's body, so that
-	// a read it interrupts is not taken for a failure.
-	closing syncx.Bool
-	// ended is why the watchdog has ended the attempt.
-	ended syncx.Uint32
-	// over is set when the slot was given back, so that a Close after the last read
-	// need not look at the clock.
-	over      syncx.Bool
 	upgraded  bool
 	delivered bool // the caller has its body
 
@@ -49,6 +39,16 @@ type attempt struct {
 	total   time.Duration // from admission to the end; written by whoever ends it
 
 	watch watched
+}
+
+// recycler is what is used again.
+type recycler interface{ recycle() }
+
+// recycle lets what the attempt is a part of be used again, once it has ended.
+func (a *attempt) recycle() {
+	if a.part != nil {
+		a.part.recycle()
+	}
 }
 
 // send makes the call and returns its response. On an error the attempt has
@@ -135,74 +135,6 @@ func (a *attempt) drop(resp *http.Response) {
 	}
 }
 
-// incarnation, began and left are what the watchdog asks.
-func (a *attempt) incarnation() uint64 { return a.slot.Incarnation() }
-func (a *attempt) began() time.Time    { return a.slot.Began() }
-func (a *attempt) left() bool          { return !a.upgraded && gaveUp(a.request) }
-
-// endBy ends the attempt for the watchdog, on a goroutine that nobody else has a hand
-// on, so a panic of the observer ends here.
-func (a *attempt) endBy(v verdict) {
-	defer func() { _ = recover() }()
-	if v == abandoned {
-		a.finish(poise.Result{Outcome: poise.Cancelled, Err: context.Cause(a.request.Context())}, a.now())
-		return
-	}
-	a.ended.CompareAndSwap(uint32(goesOn), uint32(v))
-	a.finish(a.endedAs(), a.now())
-	closeQuietly(a.body)
-}
-
-// endedAs returns what the watchdog says of the attempt.
-func (a *attempt) endedAs() poise.Result {
-	switch verdict(a.ended.Load()) {
-	case cut:
-		return poise.Result{Outcome: poise.Cancelled, Err: ErrCut}
-	case stalls:
-		return poise.Result{Outcome: poise.Silent, Err: ErrBodyStalled}
-	}
-	return poise.Result{}
-}
-
-// why returns the error of a read or write after the watchdog has ended the attempt,
-// and any other error as it is.
-func (a *attempt) why(err error) error {
-	if err != nil && err != io.EOF && !a.closing.Load() {
-		if by := a.endedAs().Err; by != nil {
-			return by
-		}
-	}
-	return err
-}
-
-// bodyEnded ends the attempt after a read of the body failed or met its end.
-func (a *attempt) bodyEnded(err error) error {
-	now := a.now()
-	err = a.why(err)
-	switch {
-	case err == io.EOF:
-		a.finish(poise.Result{}, now)
-	case a.closing.Load():
-		// Close ends it.
-	case a.ended.Load() != 0:
-		// The watchdog ends it.
-	case gaveUp(a.request):
-		a.finish(poise.Result{Outcome: leftBy(a.request, now), Err: err}, now)
-	case a.sent.failed() != nil:
-		a.finish(poise.Result{Outcome: poise.Invalid, Err: err}, now)
-	default:
-		a.finish(poise.Result{Outcome: poise.Failure, Err: err}, now)
-	}
-	return err
-}
-
-// closed ends the attempt after the caller has closed the body.
-func (a *attempt) closed() {
-	if !a.over.Load() {
-		a.finish(poise.Result{}, a.now())
-	}
-}
-
 // finish ends the attempt, if nothing else has, frees what it held and tells the
 // observer.
 func (a *attempt) finish(late poise.Result, now time.Time) {
@@ -217,7 +149,6 @@ func (a *attempt) release(late poise.Result, now time.Time) bool {
 	if !a.slot.End(late, now) {
 		return false
 	}
-	a.over.Store(true)
 	a.free(now)
 	return true
 }
@@ -227,9 +158,11 @@ func (a *attempt) free(now time.Time) {
 	if a.watch.by != nil {
 		a.core.watchdog.remove(&a.watch)
 	}
-	a.total = now.Sub(a.slot.Began())
-	if a.header == 0 {
-		a.header = a.total
+	if !now.IsZero() {
+		a.total = now.Sub(a.slot.Began())
+		if a.header == 0 {
+			a.header = a.total
+		}
 	}
 	a.sent.release()
 	if a.cancel != nil {

@@ -26,7 +26,6 @@ type call struct {
 	// What the call holds at the moment. settle gives back whatever is left.
 	body    io.ReadCloser  // the request's, while no attempt has it
 	small   []byte         // what the request's body holds, if it is short and in memory
-	spare   *attempt       // to be used next; nil: a new one
 	next    *attempt       // admitted, not yet sent
 	last    *attempt       // sent last
 	pending *http.Response // of last, until it is delivered or discarded
@@ -34,6 +33,8 @@ type call struct {
 	failed   []Attempted
 	sent     int             // how many of them were sent
 	decision *poise.Decision // of the last pick, if it is wanted
+
+	first attempt // the first one; others are made
 }
 
 // run makes the call.
@@ -101,6 +102,7 @@ func (c *call) begin() (err error) {
 		c.query.Key = cfg.Key(req)
 	}
 	c.explain = c.override.Explain || cfg.Explain != nil && cfg.Explain(req)
+	c.attempts.Sequential = true
 	c.query.Attempts, c.query.Repeatable = &c.attempts, c.repeatable
 	return nil
 }
@@ -147,9 +149,11 @@ func (c *call) outgoing(a *attempt, timeout time.Duration) *http.Request {
 
 // acquire finds an endpoint for another attempt.
 func (c *call) acquire() error {
-	a := c.spare
-	if c.spare = nil; a == nil {
+	a := &c.first
+	if c.last != nil {
 		a = new(attempt)
+	} else {
+		a.part = c
 	}
 	a.core, a.request = c.core, c.request
 	if c.explain {
@@ -158,7 +162,6 @@ func (c *call) acquire() error {
 	}
 	ctx := c.request.Context()
 	if err := c.core.balancer.Acquire(ctx, c.query, &a.slot); err != nil {
-		c.spare = a
 		return err
 	}
 	c.next = a
@@ -309,18 +312,18 @@ func (c *call) fail(err error) error {
 	return &CallError{Attempts: c.failed, Err: err, Decision: c.decision}
 }
 
-// recycle gives the call back when all has ended well, for another one to use, and its
-// attempt with it, unless the body of that is the caller's.
+// returned gives the call back for another one to use, unless its attempt goes on with
+// the body that the caller has.
+func (c *call) returned() {
+	if c.last == nil || c.last.part == nil || !c.last.delivered {
+		c.recycle()
+	}
+}
+
+// recycle gives the call back.
 func (c *call) recycle() {
-	shared, a := c.core, c.last
-	if a == nil {
-		a = c.spare
-	}
+	shared := c.core
 	*c = call{}
-	if a != nil && !a.delivered {
-		*a = attempt{}
-		c.spare = a
-	}
 	shared.calls.Put(c)
 }
 

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -339,6 +340,79 @@ func TestTransport_GivesTheSlotBackWhenTheBodyIsClosedEarly(t *testing.T) {
 	_ = resp.Body.Close()
 	if got := strings.Join(events.all(), "; "); got != "a#1 success" || inFlight(b, "a") != 0 {
 		t.Errorf("the observer was told %s", got)
+	}
+}
+
+// What a call needs is used again by later ones, so a Close or a Read that comes late
+// must not reach them.
+func TestTransport_ALateCloseEndsNoOtherCall(t *testing.T) {
+	b := newTransport(t, poisehttp.Config{}, answering(200))
+	late := make([]*http.Response, 4)
+	for i := range late {
+		resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		late[i] = resp
+		if i%2 == 0 {
+			_, _ = io.Copy(io.Discard, resp.Body)
+		} else {
+			_ = resp.Body.Close()
+		}
+	}
+	held, err := b.RoundTrip(newRequest(t, http.MethodGet, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, resp := range late {
+		_, _ = resp.Body.Read(make([]byte, 1))
+		_ = resp.Body.Close()
+	}
+	if n := inFlight(b, "a"); n != 1 {
+		t.Errorf("%d slots are held by one call", n)
+	}
+	if got, err := io.ReadAll(held.Body); string(got) != "served" || err != nil || inFlight(b, "a") != 0 {
+		t.Errorf("the call that goes on gets %q, %v", got, err)
+	}
+}
+
+// Whoever comes to the end of a body, all at once: one ends the call, and the others do
+// not touch the next one, which uses the same memory.
+func TestTransport_EndsEachBodyOnceWhoeverEndsIt(t *testing.T) {
+	const callers, calls = 4, 300
+	var told atomic.Int64
+	b := newTransport(t, poisehttp.Config{Observe: func(poisehttp.Event) { told.Add(1) }}, answering(200), answering(200))
+	var group sync.WaitGroup
+	for range callers {
+		group.Go(func() {
+			for i := range calls {
+				ctx, cancel := context.WithCancel(context.Background())
+				resp, err := b.RoundTrip(newRequest(t, http.MethodGet, nil).WithContext(ctx))
+				if err != nil {
+					t.Error(err)
+					cancel()
+					return
+				}
+				var ends sync.WaitGroup
+				ends.Go(func() { _, _ = io.Copy(io.Discard, resp.Body) })
+				ends.Go(func() { _ = resp.Body.Close() })
+				if i%3 == 0 {
+					ends.Go(cancel)
+				}
+				if i%2 == 0 {
+					ends.Wait()
+				}
+				cancel()
+			}
+		})
+	}
+	group.Wait()
+	for told.Load() < callers*calls { // the last bodies may still be ended
+		runtime.Gosched()
+	}
+	requireIdle(t, b)
+	if n := told.Load(); n != callers*calls {
+		t.Errorf("the observer was told of %d ends of %d calls", n, callers*calls)
 	}
 }
 

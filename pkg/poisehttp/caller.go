@@ -16,11 +16,16 @@ const pauseGrace = 100 * time.Millisecond
 // gaveUp reports whether the caller waits no longer: by the context, or by the older
 // channel, which http.Client closes when its Timeout is over.
 func gaveUp(req *http.Request) bool {
-	select {
-	case <-req.Context().Done():
+	if req.Context().Err() != nil {
 		return true
+	}
 	//lint:ignore SA1019 http.Client still uses it for every RoundTripper but its own
-	case <-req.Cancel:
+	cancel := req.Cancel
+	if cancel == nil {
+		return false // a select of one channel costs as much as the rest of a call's checks
+	}
+	select {
+	case <-cancel:
 		return true
 	default:
 		return false

@@ -20,7 +20,7 @@ func checkRequest(req *http.Request) error {
 		return malformed("URL.Host", req.URL.Host)
 	case req.Header == nil:
 		return malformed("Header", nil)
-	case req.Method != "" && !isToken(req.Method):
+	case req.Method != "" && req.Method != http.MethodGet && !isToken(req.Method):
 		return malformed("Method", req.Method)
 	case hasControl(req.URL.RawQuery), hasControl(req.URL.Opaque):
 		return malformed("URL", withheld)
@@ -29,22 +29,24 @@ func checkRequest(req *http.Request) error {
 	case !isEncodable(req.URL.Host), req.Host != req.URL.Host && !isEncodable(req.Host):
 		return malformed("Host", withheld)
 	}
-	for name := range req.Trailer { // often nil
-		switch textproto.CanonicalMIMEHeaderKey(name) {
-		case "Transfer-Encoding", "Trailer", "Content-Length":
-			return malformed("Trailer", name)
+	if len(req.Trailer) > 0 { // to range over a nil map costs more than to look
+		for name := range req.Trailer {
+			switch textproto.CanonicalMIMEHeaderKey(name) {
+			case "Transfer-Encoding", "Trailer", "Content-Length":
+				return malformed("Trailer", name)
+			}
+		}
+		if err := checkHeader(req.Trailer); err != nil {
+			return err
 		}
 	}
-	if err := checkHeader(req.Header); err != nil || len(req.Trailer) == 0 {
-		return err
+	if len(req.Header) > 0 {
+		return checkHeader(req.Header)
 	}
-	return checkHeader(req.Trailer)
+	return nil
 }
 
 func checkHeader(header http.Header) error {
-	if len(header) == 0 {
-		return nil
-	}
 	for name, values := range header {
 		if !isToken(name) {
 			return malformed("Header", name)

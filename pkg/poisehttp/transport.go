@@ -81,7 +81,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		err = c.fail(err)
 	}
-	c.recycle()
+	c.returned()
 	return resp, err
 }
 

@@ -46,7 +46,8 @@ type watchShard struct {
 type answering interface {
 	incarnation() uint64 // of its endpoint
 	began() time.Time
-	left() bool // its caller is gone, and may never come back to the body
+	readingSince() uint64 // the look since which a read is under way; 0 if none is
+	left() bool           // its caller is gone, and may never come back to the body
 	endBy(verdict)
 }
 
@@ -54,8 +55,6 @@ type answering interface {
 type watched struct {
 	by answering // written before add; nil if it is not watched
 
-	// reading is since which look a read of the body is under way; 0 if none is.
-	reading    syncx.Uint64
 	shard      uint8
 	prev, next *watched
 }
@@ -133,7 +132,8 @@ func (w *watchdog) look() {
 		s.mu.Lock()
 		for a := s.head; a != nil; a = a.next {
 			if v := w.judge(a, looks, overdue); v != goesOn {
-				ends = append(ends, func() { a.by.endBy(v) })
+				by := a.by // a may be used again once it is not in the list
+				ends = append(ends, func() { by.endBy(v) })
 			}
 		}
 		s.mu.Unlock()
@@ -149,7 +149,7 @@ func (w *watchdog) look() {
 
 // judge returns what is to be done with an attempt.
 func (w *watchdog) judge(a *watched, looks uint64, overdue map[uint64]bool) verdict {
-	since := a.reading.Load()
+	since := a.by.readingSince()
 	switch {
 	case overdue != nil && overdue[a.by.incarnation()]:
 		return cut
