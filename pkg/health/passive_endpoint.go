@@ -69,9 +69,6 @@ const (
 //
 //   - Share is above 0 and at most 1, and 1 of an endpoint that is Serving and has not said "too busy".
 //   - "Too busy" lowers Share, which time brings back to 1.
-//   - An endpoint is Full while as many calls wait for an answer as waited when it last refused one.
-//   - A refusal beside fewer calls than one was served beside lately makes no endpoint Full sooner.
-//   - Full ends when a call is served beside as many, a second after the last refusal, and when callers wait in vain.
 //   - Share of an endpoint that returns grows with each of its successes, and with time if it gets no call.
 //   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
 //   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
@@ -203,6 +200,12 @@ func (e *PassiveEndpoint) Share(_ time.Time) float64 {
 // Full reports whether the next call is likely to be refused: as many wait for an answer
 // as when one was refused lately. A pick of it is drawn again. One atomic load, or five
 // if it refused a call lately.
+//
+// # Contract
+//
+//   - An endpoint is Full while as many calls wait for an answer as waited when it last refused one.
+//   - A refusal beside fewer calls than one was served beside lately makes no endpoint Full sooner.
+//   - Full ends when a call is served beside as many, a second after the last refusal, and when callers wait in vain.
 func (e *PassiveEndpoint) Full() bool {
 	calls := e.room.calls.Load()
 	return calls > 0 && int64(e.others(e.started.Load()+1, e.heard())) >= calls
