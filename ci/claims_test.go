@@ -97,24 +97,51 @@ func TestClaims_ReachTheirCode(t *testing.T) {
 }
 
 func TestClaims_ReportEveryFault(t *testing.T) {
-	for _, c := range []struct{ name, test, want string }{
-		{"a quotation that does not reach the code", "// Claim: Enter counts.\n// Code: Gate.Enter\nfunc TestEnter(t *testing.T) { new(Gate).Leave() }",
-			"pkg/gate_test.go:5: TestEnter does not reach the code"},
-		{"code that no quotation reaches", "// Claim: Enter counts.\n// Code: Gate.Enter, Gate.unused\nfunc TestEnter(t *testing.T) { new(Gate).Enter() }",
-			"no test that quotes it reaches Gate.unused"},
-		{"a test that fails", "// Claim: Enter counts.\nfunc TestEnter(t *testing.T) { new(Gate).Enter(); t.Fail() }", "pkg TestEnter: does not pass alone"},
-		{"a test that is skipped", "// Claim: Enter counts.\nfunc TestEnter(t *testing.T) { new(Gate).Enter(); t.Skip() }", "pkg TestEnter: does not pass alone"},
-		{"a test that needs another one", "// Claim: Enter counts.\nfunc TestEnter(t *testing.T) { new(Gate).Enter(); if !before { t.Fatal() } }\n\nvar before = false\n\nfunc TestBefore(*testing.T) { before = true }",
-			"pkg TestEnter: does not pass alone"},
-		{"a test that does not compile", "// Claim: Enter counts.\nfunc TestEnter(t *testing.T) { new(Gate).enter() }", "build the tests that quote a promise"},
+	const faults = `
+-- pkg/gate_test.go --
+package m
+
+import "testing"
+
+// Claim: Enter counts.
+// Code: Gate.Enter, Gate.unused
+func TestElsewhere(t *testing.T) { new(Gate).Leave() }
+
+// Claim: Enter counts.
+func TestFails(t *testing.T) { new(Gate).Enter(); t.Fail() }
+
+// Claim: Enter counts.
+func TestSkips(t *testing.T) { new(Gate).Enter(); t.Skip() }
+
+var before = false
+
+func TestBefore(t *testing.T) { before = true }
+
+// Claim: Enter counts.
+func TestNeedsAnother(t *testing.T) {
+	if new(Gate).Enter(); !before {
+		t.Fatal()
+	}
+}
+`
+	r := claims(t.Context(), &workspace{root: tree(t, promising, faults), exec: runCommand, settings: settings{seed: 1}})
+	names := strings.Join(failureNames(r), "\n")
+	for _, want := range []string{
+		"pkg/gate_test.go:5: TestElsewhere does not reach the code", "no test that quotes it reaches Gate.unused",
+		"pkg TestFails: does not pass alone", "pkg TestSkips: does not pass alone", "pkg TestNeedsAnother: does not pass alone",
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			root := tree(t, promising, "-- pkg/gate_test.go --\npackage m\n\nimport \"testing\"\n\n"+c.test+"\n")
-			r := claims(t.Context(), &workspace{root: root, exec: runCommand, settings: settings{seed: 1}})
-			if !slices.ContainsFunc(failureNames(r), func(name string) bool { return strings.Contains(name, c.want) }) {
-				t.Errorf("failures are %q, want %q", failureNames(r), c.want)
-			}
-		})
+		if !strings.Contains(names, want) {
+			t.Errorf("failures are\n%s\nwant %s", names, want)
+		}
+	}
+}
+
+func TestClaims_WithoutTheirTestsFail(t *testing.T) {
+	root := tree(t, promising, "-- pkg/gate_test.go --\npackage m\n\nimport \"testing\"\n\n// Claim: Enter counts.\nfunc TestEnter(t *testing.T) { lost() }\n")
+	r := claims(t.Context(), &workspace{root: root, exec: runCommand, settings: settings{seed: 1}})
+	names := failureNames(r)
+	if !slices.Contains(names, "build the tests that quote a promise") || !slices.Contains(names, "pkg TestEnter: does not pass alone") {
+		t.Errorf("failures are %q", names)
 	}
 }
 
