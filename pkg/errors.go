@@ -74,6 +74,8 @@ var (
 	// ErrTooMany means more candidates than a View, or the table of a policy, can
 	// hold.
 	ErrTooMany = errors.New("poise: too many candidates")
+	// ErrWeightOverflow means weights that are too large together for a policy.
+	ErrWeightOverflow = errors.New("poise: the weights are too large together")
 	// ErrNilView means a nil *View.
 	ErrNilView = errors.New("poise: view is nil")
 )

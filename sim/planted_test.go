@@ -95,11 +95,11 @@ func TestPlantedOutcomes_EachIsNoticedByItsScenario(t *testing.T) {
 var plantedWorlds = map[string]string{
 	"cold": `title a server restarts and is slow at first
 length 10s
-servers 3 cost 20ms concurrency 5
-calls 200/s posts 50% deadline 2s
+servers 3 cost 20ms concurrency 5 queue 100
+calls 200/s posts 50% deadline 200ms
 at 0s all warm 10 for 2s
 at 3s server 0 restart 700ms
-must failed post <= 3.5% after 3700ms before 7s`,
+must failed post <= 2.5% after 3700ms before 7s`,
 	"return": `title a server fails for a while
 length 16s
 servers 5 cost 5ms

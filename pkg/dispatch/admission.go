@@ -10,9 +10,9 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/observe"
 )
 
-// redraws is how often a pick of a member that takes only a share of its picks is
-// drawn again.
-const redraws = 3
+// redraws is how often a pick of a member that is full, or takes only a share of its
+// picks, is drawn again.
+const redraws = 8
 
 // admission finds a member for an attempt and takes a slot of it. It belongs to the
 // request path, and takes no lock.
@@ -52,7 +52,7 @@ func (a *admission) acquire(c *Call, q *Query) error {
 // enterAtOnce fills the call with an attempt at a member that is sound, and of which
 // there is a slot: the way that nearly all calls go.
 func (a *admission) enterAtOnce(m *member, c *Call, q *Query) bool {
-	if m.passive != nil && (m.passive.Ejected() || m.passive.Accused() || m.passive.Share(q.Now) < 1) || m.calls != nil {
+	if m.passive != nil && !m.passive.Sound() || m.calls != nil {
 		return false
 	}
 	if m.slots.take() != nil {
@@ -114,43 +114,41 @@ func (s *attempt) search(p *published, first int, err error) error {
 	return s.failure(failed)
 }
 
-// redraw hands the pick of a member that takes only a share of its picks on with
-// what is left of the probability, a few times.
+// redraw hands the pick of a member that is full on, and of one that takes only a share
+// of its picks with what is left of the probability, a few times.
 func (s *attempt) redraw(p *published, first int) (int, error) {
-	if s.passive == nil {
+	if s.passive == nil || p.members[first].passive.Sound() {
 		return first, nil
 	}
-	i, share := first, s.share(p.members[first])
-	if share >= 1 {
-		return first, nil
-	}
+	i, least := first, first
 	asked := s.asked
 	asked.Tried = nil
 	for range redraws {
-		if s.chance.Below(1<<53) < uint64(share*(1<<53)) {
+		m := p.members[i]
+		full := m.passive.Full()
+		if !full && s.chance.Below(1<<53) < uint64(m.passive.Share(s.query.Now)*(1<<53)) {
 			return i, nil
+		}
+		if !full && p.members[least].passive.Full() {
+			least = i
 		}
 		if asked.Tried == nil {
 			asked.Tried = s.query.Attempts.copied()
 		}
-		m := p.members[i]
 		asked.Tried.Add(m.id, m.incarnation)
 		next, err := ask(p, asked)
 		if err != nil {
-			break // nobody else is left: the first one takes it
+			break // nobody else is left
 		}
-		i = next
-		if share = s.share(p.members[i]); share >= 1 {
+		if i = next; p.members[i].passive.Sound() {
 			return i, nil
 		}
 	}
-	if s.query.Why != nil {
+	if s.query.Why != nil && least == first {
 		return ask(p, s.asked)
 	}
-	return first, nil
+	return least, nil
 }
-
-func (s *attempt) share(m *member) float64 { return m.passive.Share(s.query.Now) }
 
 // ask picks once.
 func ask(p *published, q poise.Query) (int, error) {

@@ -172,6 +172,40 @@ func TestLoop_OffersLessToWhoIsTooBusy(t *testing.T) {
 	}
 }
 
+// A member that refuses calls beside two others is passed over while two wait there, by
+// the owner of a key as well; and where everybody is full, the pick stands.
+func TestLoop_PassesOverWhoIsFull(t *testing.T) {
+	l := newLoop(t, 3, func(c *dispatch.LoopConfig) { c.Policy = new(policy.Rendezvous) })
+	now := epoch
+	acquire := func() *dispatch.Call {
+		t.Helper()
+		c := new(dispatch.Call)
+		if err := l.Acquire(c, dispatch.Query{Now: now, Key: poise.Uint64Key(7)}); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	// fill has the member to which the key leads take two calls, and refuse a third.
+	fill := func() (id string) {
+		t.Helper()
+		first, second, third := acquire(), acquire(), acquire()
+		if id = first.ID(); second.ID() != id || third.ID() != id {
+			t.Fatalf("calls of one key went to %s, %s and %s", id, second.ID(), third.ID())
+		}
+		third.End(overloaded, now)
+		return id
+	}
+	owner := fill()
+	next := fill()
+	last := fill()
+	if owner == next || next == last || owner == last {
+		t.Errorf("calls went to %s, then %s, then %s", owner, next, last)
+	}
+	if c := acquire(); c.ID() != owner {
+		t.Errorf("while all are full a call went to %s, and the owner is %s", c.ID(), owner)
+	}
+}
+
 // Cases: B110.
 func TestLoop_LetsAProbeEndAnEjection(t *testing.T) {
 	l := newLoop(t, 3, nil)

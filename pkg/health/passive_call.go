@@ -28,6 +28,7 @@ type PassiveCall struct {
 	number uint64
 	key    uint64 // hash of what ties the call to the endpoint, 0 if nothing does
 	epoch  uint32 // of the endpoint when the call began
+	others int16  // calls that waited there when it began
 	phase  callPhase
 	// repeatable: the trial may be sent again.
 	repeatable bool

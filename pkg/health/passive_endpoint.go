@@ -78,7 +78,8 @@ const (
 //
 // # Cost
 //
-// Ejected, Share, Serves and Accused are one or two atomic loads.
+// Ejected, Share, Serves, Accused, Full and Sound are one to three atomic loads; Full and
+// Sound are four more of an endpoint that refused a call lately.
 //
 // # Concurrency
 //
@@ -97,6 +98,9 @@ type PassiveEndpoint struct {
 	latency                  syncx.Int64
 	// missing is what the share lacks to 1, as the bits of a float64.
 	missing syncx.Uint64
+	// room is how many calls it takes, and ended counts calls that ended without an answer.
+	room  knownRoom
+	ended syncx.Uint64
 
 	// Guarded by health.mu.
 	index   int // in health.endpoints
@@ -108,7 +112,6 @@ type PassiveEndpoint struct {
 	settled int64 // when it last became Serving
 	lastErr error
 	failed  uint64 // failures that a success followed
-	ended   uint64 // calls that ended without an answer
 	memory  record
 	// What was remembered of answered and failed.
 	rememberedServed, rememberedFailed uint64
@@ -188,10 +191,30 @@ func (e *PassiveEndpoint) Serves() bool {
 }
 
 // Share is the part of its picks that it should take, in (0, 1]: 1 unless it returns or
-// says that it is overloaded. A pick of an endpoint with share w is drawn again, up to three times, with
-// probability 1 − w, then taken. One atomic load.
+// says that it is overloaded. A pick of an endpoint with share w is drawn again, a few
+// times, with probability 1 − w, then taken. One atomic load.
 func (e *PassiveEndpoint) Share(_ time.Time) float64 {
 	return 1 - math.Float64frombits(e.missing.Load())
+}
+
+// Full reports whether the next call is likely to be refused: as many wait for an answer
+// as when one was refused lately. A pick of it is drawn again. One atomic load, or five
+// if it refused a call lately.
+//
+// # Contract
+//
+//   - An endpoint is Full while as many calls wait for an answer as waited when it last refused one.
+//   - A refusal beside fewer calls than one was served beside lately makes no endpoint Full sooner.
+//   - Full ends when a call is served beside as many, a second after the last refusal, and when callers wait in vain.
+func (e *PassiveEndpoint) Full() bool {
+	calls := e.room.calls.Load()
+	return calls > 0 && int64(e.others(e.started.Load()+1, e.heard())) >= calls
+}
+
+// Sound reports whether it takes every pick: it is neither ejected nor a suspect, is not
+// full, and has a share of 1. Three atomic loads, or seven if it refused a call lately.
+func (e *PassiveEndpoint) Sound() bool {
+	return e.word.Load()&(flagEjected|flagAccused) == 0 && e.missing.Load() == 0 && !e.Full()
 }
 
 // Begin notes that a call goes to the endpoint, which may be ejected: then it counts
@@ -207,15 +230,20 @@ func (e *PassiveEndpoint) Begin(now time.Time) PassiveCall {
 	} else {
 		at, word = e.beginEjected(now)
 	}
-	e.started.Add(1)
+	begun, heard := e.started.Add(1), e.heard()
 	// Not by begin: a copy of what it returns is a good part of the cost.
-	return PassiveCall{began: at, heard: e.heard(), epoch: uint32(word >> epochShift), phase: callBegun}
+	return PassiveCall{began: at, heard: heard, others: e.others(begun, heard), epoch: uint32(word >> epochShift), phase: callBegun}
 }
 
 // begin is Begin by the word, at an instant.
 func (e *PassiveEndpoint) begin(word uint64, at int64) PassiveCall {
-	e.started.Add(1)
-	return PassiveCall{began: at, heard: e.heard(), epoch: uint32(word >> epochShift), phase: callBegun}
+	begun, heard := e.started.Add(1), e.heard()
+	return PassiveCall{began: at, heard: heard, others: e.others(begun, heard), epoch: uint32(word >> epochShift), phase: callBegun}
+}
+
+// others is how many calls wait for an answer beside the last of those that have begun.
+func (e *PassiveEndpoint) others(begun, heard uint64) int16 {
+	return int16(min(int64(begun-heard-e.ended.Load())-1, math.MaxInt16))
 }
 
 // beginEjected is Begin while the endpoint is ejected, or was a moment ago. It returns
@@ -309,6 +337,7 @@ func (e *PassiveEndpoint) judge(c *PassiveCall, r poise.Result, now time.Time) (
 // count counts a success.
 func (e *PassiveEndpoint) count(c *PassiveCall, now time.Time) {
 	n := e.answered.Add(1)
+	e.room.served(c.others)
 	if n%latencySample == 1 {
 		e.measure(e.health.instant(now) - c.began)
 	}
@@ -338,7 +367,7 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, now time.Time
 		if outcome == poise.Failure || outcome == poise.Overloaded {
 			e.spoke.Add(1)
 		} else {
-			e.ended++
+			e.ended.Add(1)
 		}
 		if outcome.IsFailure() {
 			e.health.lose()
@@ -481,6 +510,7 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.state, e.cause, e.since = Ejected, cause, at
 	e.epoch++
 	e.accused, e.misses = false, 0
+	e.room.forget()
 	e.noteWaits()
 	p.ejected++
 	p.ejectedAt = at
@@ -612,6 +642,7 @@ func (e *PassiveEndpoint) refuse(c *PassiveCall, r poise.Result, at int64) {
 		e.busyRun++
 		p.busy.addRefused()
 		e.busy.addRefused()
+		e.room.refused(c.others, at)
 	case e.heard() == c.heard:
 		e.silentRun++
 		p.busy.addStuck()
@@ -634,6 +665,10 @@ func (e *PassiveEndpoint) refuse(c *PassiveCall, r poise.Result, at int64) {
 // mu.
 func (e *PassiveEndpoint) noteWaits() {
 	waits := e.state != Ejected && !e.removed && e.busy.waits()
+	if waits {
+		// What its callers have left may still be there: who waits says nothing of room.
+		e.room.forget()
+	}
 	if waits == e.waits {
 		return
 	}
@@ -899,6 +934,7 @@ func (e *PassiveEndpoint) look(by *fade, at, elapsed int64) (changed bool) {
 		}
 	}
 	e.busy.advanceBy(by, at, e.answered.Load())
+	e.room.fade(at)
 	e.noteWaits()
 	if e.missing.Load() != 0 || e.state == Returning {
 		e.weighShare(at)
@@ -912,7 +948,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 	heard, started := e.heard(), e.started.Load()
 	if heard != e.quietHeard || started == e.quietStarted {
 		e.quietHeard, e.quietStarted, e.quietAge, e.quietSlot = heard, started, 0, 0
-		e.quietWaiting = started - heard - e.ended
+		e.quietWaiting = started - heard - e.ended.Load()
 		for i := range e.quietBegun {
 			e.quietBegun[i] = started
 		}
@@ -933,7 +969,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 	// Calls that have waited that long, at least so many: others may have begun since,
 	// or have waited already when it last spoke.
 	begun := e.quietBegun[quietSlots-1]
-	waiting := int64(started - heard - e.ended)
+	waiting := int64(started - heard - e.ended.Load())
 	old := min(int64(begun-e.quietStarted), waiting-int64(e.quietWaiting)-int64(started-begun))
 	run, mark := int(max(0, old)), e.quietMark
 	if e.run > 0 {
@@ -950,7 +986,7 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 // rebase moves its instants to 0. Requires mu.
 func (e *PassiveEndpoint) rebase() {
 	e.since, e.settled, e.runAt, e.due, e.preferred, e.exoneratedTil = 0, 0, 0, 0, 0, 0
-	e.returnAt, e.restUntil, e.busy.at = 0, 0, 0
+	e.returnAt, e.restUntil, e.busy.at, e.room.at, e.room.since = 0, 0, 0, 0, 0
 }
 
 // Probe tells the result of an active probe. One that passes brings back an endpoint

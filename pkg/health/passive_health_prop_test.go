@@ -135,9 +135,10 @@ func (s *slowPassive) begin(real *realPassive, i int) *slowPassiveCall {
 		s.tries++
 		e.tried = s.tries
 	}
+	e.waiting++
 	return &slowPassiveCall{
 		real: real.endpoints[i].Begin(real.now()), endpoint: i, began: real.at,
-		heard: e.answered + e.spoke, epoch: e.epoch, phase: 1,
+		heard: e.answered + e.spoke, others: e.waiting - 1, epoch: e.epoch, phase: 1,
 	}
 }
 
@@ -179,8 +180,9 @@ func (s *slowPassive) trial(real *realPassive, j int, repeatable bool, number ui
 		return false
 	}
 	twin := s.endpoints[j]
+	twin.waiting++
 	c := &slowPassiveCall{
-		real: call, endpoint: j, began: real.at, heard: twin.answered + twin.spoke, epoch: twin.epoch,
+		real: call, endpoint: j, began: real.at, heard: twin.answered + twin.spoke, others: twin.waiting - 1, epoch: twin.epoch,
 		trial: twin.trial, repeatable: repeatable, phase: 1,
 	}
 	if number%4 == 0 {
@@ -204,6 +206,8 @@ func (s *slowPassive) agrees(real *realPassive, step int) {
 			real.t.Fatalf("step %d: endpoint %d is %+v, want a trial %d, queued %t for %d", step, i, in, e.trial, e.queued, e.due)
 		case math.Abs(in.Share-e.share) > 1e-9:
 			real.t.Fatalf("step %d: endpoint %d has the share %v, want %v", step, i, in.Share, e.share)
+		case real.endpoints[i].Full() != e.full():
+			real.t.Fatalf("step %d: endpoint %d is full: %t", step, i, !e.full())
 		case real.endpoints[i].Ejected() != (e.state == health.Ejected):
 			real.t.Fatalf("step %d: endpoint %d is ejected: %t", step, i, !real.endpoints[i].Ejected())
 		}

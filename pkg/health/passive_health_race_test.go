@@ -41,6 +41,8 @@ func TestPassiveHealth_HoldsUnderManyCallers(t *testing.T) {
 				e.End(&c, r, now)
 				e.Ejected()
 				e.Serves()
+				e.Full()
+				e.Sound()
 				p.OverloadedShare(now)
 			}
 		})

@@ -44,6 +44,12 @@ type slowEndpoint struct {
 	epoch            int
 	settled          int64
 	answered, spoke  int
+	waiting          int // calls without an answer
+	room             int // beside how many it refuses, 0 if that is not known
+	roomAt           int64
+	beside           []int // how many waited beside each call served since others were forgotten
+	besideBefore     []int // the same before that
+	besideAt         int64
 	mean             int64
 	run, busy, quiet int
 	runAt            int64
@@ -90,6 +96,7 @@ type slowPassiveCall struct {
 	endpoint   int
 	began      int64
 	heard      int
+	others     int
 	epoch      int
 	trial      int
 	repeatable bool
@@ -220,6 +227,16 @@ func (s *slowPassive) weigh(i int, at int64) {
 	e.share = max(e.share, s.cfg.MinShare)
 }
 
+func (e *slowEndpoint) forgetRoom() { e.room, e.beside, e.besideBefore = 0, nil, nil }
+
+func (e *slowEndpoint) full() bool { return e.room > 0 && e.waiting >= e.room }
+
+// waits reports whether its callers wait in vain.
+func (e *slowEndpoint) waits() bool {
+	silent := e.record.recent[1] + e.record.recent[2]
+	return silent > 0.3 && silent > 0.01*(silent+e.record.recent[0]+e.record.recent[3])
+}
+
 func (e *slowEndpoint) measure(took int64) {
 	if took = max(took, 1); e.mean == 0 {
 		e.mean = took
@@ -281,6 +298,7 @@ func (s *slowPassive) eject(real *realPassive, i int, cause health.EjectionCause
 	}
 	e.endRun()
 	e.sum, e.first, e.misses = 0, false, 0
+	e.forgetRoom()
 	e.state, e.cause = health.Ejected, cause
 	e.epoch++
 	s.ejectedAt = at
@@ -309,6 +327,10 @@ func (s *slowPassive) comeBack(i int, at int64) {
 func (s *slowPassive) count(c *slowPassiveCall, at int64) {
 	e := s.endpoints[c.endpoint]
 	e.answered++
+	if e.room > 0 {
+		e.beside = append(e.beside, c.others)
+		e.room = max(e.room, c.others+1)
+	}
 	if e.answered%8 == 1 {
 		e.measure(at - c.began)
 	}
@@ -319,6 +341,7 @@ func (s *slowPassive) count(c *slowPassiveCall, at int64) {
 func (s *slowPassive) end(real *realPassive, c *slowPassiveCall, r poise.Result, at int64) (changed bool) {
 	i, o := c.endpoint, r.Outcome
 	e := s.endpoints[i]
+	e.waiting--
 	plain := e.state == health.Serving && e.run == 0 && e.sum == 0 && !e.first && e.misses == 0
 	if o == poise.Success && plain && c.epoch == e.epoch {
 		s.count(c, at)
@@ -490,6 +513,15 @@ func (s *slowPassive) fail(real *realPassive, c *slowPassiveCall, o poise.Outcom
 				b.long[0]++
 			}
 		}
+		if kind == 0 && c.others > 0 {
+			e.room, e.roomAt = c.others, at
+			for _, others := range slices.Concat(e.beside, e.besideBefore) {
+				e.room = max(e.room, others+1)
+			}
+		}
+		if e.waits() {
+			e.forgetRoom()
+		}
 		s.weigh(i, at)
 	}
 	if counts {
@@ -653,6 +685,11 @@ func (s *slowPassive) advance(real *realPassive, at int64) (changed bool) {
 			}
 		}
 		e.record.advance(at, e.answered)
+		if at-e.roomAt > int64(time.Second) || e.state != health.Ejected && e.waits() {
+			e.forgetRoom()
+		} else if e.room > 0 && at-e.besideAt > int64(200*time.Millisecond) {
+			e.beside, e.besideBefore, e.besideAt = nil, e.beside, at
+		}
 		if e.share != 1 || e.state == health.Returning {
 			s.weigh(i, at)
 		}

@@ -682,3 +682,64 @@ func TestPassiveHealth_ReturnsByTimeAsWell(t *testing.T) {
 		t.Errorf("after four seconds without a call: %+v", in)
 	}
 }
+
+// Claim: An endpoint is Full while as many calls wait for an answer as waited when it last refused one.
+// Claim: A refusal beside fewer calls than one was served beside lately makes no endpoint Full sooner.
+// Claim: Full ends when a call is served beside as many, a second after the last refusal, and when callers wait in vain.
+func TestPassiveEndpoint_IsFullWhileAsManyWaitAsWhenItRefused(t *testing.T) {
+	var f *passiveFleet
+	// refusing has the first endpoint refuse a call beside two others that wait there.
+	refusing := func() (waiting []health.PassiveCall) {
+		f = newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1})
+		f.rounds(20, poise.Success)
+		for range 2 {
+			waiting = append(waiting, f.endpoints[0].Begin(f.now))
+		}
+		f.call(0, poise.Overloaded)
+		return waiting
+	}
+	end := func(c *health.PassiveCall, o poise.Outcome) { f.endpoints[0].End(c, poise.Result{Outcome: o}, f.now) }
+	full := func(want bool, when string) {
+		t.Helper()
+		if got := f.endpoints[0].Full(); got != want {
+			t.Errorf("%s it is full: %t", when, got)
+		}
+	}
+
+	waiting := refusing()
+	full(true, "while two wait")
+	if f.endpoints[1].Full() {
+		t.Error("one that refused nothing is full")
+	}
+	end(&waiting[0], poise.Success)
+	full(false, "while one waits")
+	waiting[0] = f.endpoints[0].Begin(f.now)
+	full(true, "while two wait again")
+	end(&waiting[0], poise.Cancelled)
+	full(false, "when a caller has left")
+	waiting[0] = f.endpoints[0].Begin(f.now)
+	f.wait(900 * time.Millisecond)
+	full(true, "not yet a second later")
+	f.wait(200 * time.Millisecond)
+	full(false, "a second later")
+
+	refusing()
+	third := f.endpoints[0].Begin(f.now)
+	end(&third, poise.Success)
+	full(false, "when one was served beside two")
+	f.call(0, poise.Overloaded)
+	full(false, "when one was refused beside two, and one served")
+	_ = f.endpoints[0].Begin(f.now)
+	full(true, "while three wait")
+
+	waiting = refusing()
+	f.call(0, poise.Success)
+	end(&waiting[0], poise.Silent)
+	waiting[0] = f.endpoints[0].Begin(f.now)
+	full(false, "when a caller has waited in vain")
+
+	f = newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1})
+	f.rounds(20, poise.Success)
+	f.call(0, poise.Overloaded)
+	full(false, "when it refused a call beside no other")
+}

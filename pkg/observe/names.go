@@ -1,10 +1,5 @@
 package observe
 
-import "errors"
-
-// ErrUnknownName means a text, or a number, that is none of an enumeration.
-var ErrUnknownName = errors.New("observe: not a value of the enumeration")
-
 // name returns the text of a value of an enumeration.
 func name[E ~uint8](names []string, of E, otherwise string) string {
 	if int(of) < len(names) {

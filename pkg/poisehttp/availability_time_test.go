@@ -482,29 +482,32 @@ func TestAvailability_SlowIsNotDead(t *testing.T) {
 }
 
 // More calls than ten servers can take, and then fewer, beside the bare policy, which
-// has neither passive health nor retries, and beside turns. Keys do not spread as turns
-// do, so that a keyed policy is held against itself.
+// has neither passive health nor retries, and beside turns.
 //
 // Cases: B85.
 func TestAvailability_OverloadEndsWithItsCause(t *testing.T) {
 	t.Parallel()
 	for _, queue := range []bool{false, true} {
 		measure := func(through func(t *testing.T, endpoints []poisehttp.Endpoint) http.RoundTripper) (high, low count) {
-			synctest.Test(t, func(t *testing.T) {
-				backends, endpoints := newFleet(t, 10)
-				for _, b := range backends {
-					b.answer(bounded(2, 100*time.Millisecond, queue))
-				}
-				l := newTraffic(through(t, endpoints))
-				l.limit, l.rate = time.Second, 160
-				l.run(t, warm)
-				l.rate = 260
-				l.run(t, 5*time.Second)
-				l.rate = 160
-				l.run(t, 7*time.Second)
-				l.done()
-				high, low = l.between(warm, warm+5*time.Second, anyCall), l.between(warm+8*time.Second, time.Hour, anyCall)
-			})
+			for seed := range uint64(3) {
+				synctest.Test(t, func(t *testing.T) {
+					backends, endpoints := newFleet(t, 10)
+					for _, b := range backends {
+						b.answer(bounded(2, 100*time.Millisecond, queue))
+					}
+					l := newTraffic(through(t, endpoints))
+					l.chance = poise.NewGenerator(seed + 1)
+					l.limit, l.rate = time.Second, 160
+					l.run(t, warm)
+					l.rate = 260
+					l.run(t, 5*time.Second)
+					l.rate = 160
+					l.run(t, 7*time.Second)
+					l.done()
+					high.add(l.between(warm, warm+5*time.Second, anyCall))
+					low.add(l.between(warm+8*time.Second, time.Hour, anyCall))
+				})
+			}
 			return high, low
 		}
 		once, onceLow := measure(func(_ *testing.T, endpoints []poisehttp.Endpoint) http.RoundTripper {
@@ -519,12 +522,15 @@ func TestAvailability_OverloadEndsWithItsCause(t *testing.T) {
 			})
 			t.Logf("queue %v, %s: %v and then %v, bare %v and then %v, in turn %v and then %v", queue, name, high, low, bare, bareLow, once, onceLow)
 			goodput := func(c count) float64 { return float64(c.calls - c.failed) }
-			least := max(0.97*goodput(bare), map[string]float64{"round robin": 0.97, "two choices": 0.95}[name]*goodput(once))
-			if goodput(high) < least {
+			part := 0.95
+			if name == "round robin" {
+				part = 0.97
+			}
+			if goodput(high) < max(0.97*goodput(bare), part*goodput(once)) {
 				t.Errorf("queue %v, %s: %v failed, bare %v, in turn %v", queue, name, high, bare, once)
 			}
-			if low.percent() > bareLow.percent()+0.1 {
-				t.Errorf("queue %v, %s: %v fail afterwards, and %v of the bare policy", queue, name, low, bareLow)
+			if low.percent() > min(bareLow.percent(), onceLow.percent())+0.1 {
+				t.Errorf("queue %v, %s: %v fail afterwards, bare %v, in turn %v", queue, name, low, bareLow, onceLow)
 			}
 		}
 	}

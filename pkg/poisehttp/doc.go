@@ -19,6 +19,7 @@
 //	hosts.go
 //	override.go
 //	event.go
+//	metrics.go
 //	config.go
 //	conn.go
 //	request_body.go

@@ -71,7 +71,7 @@ func newCreditList(v *poise.View) (*creditList, error) {
 		sum += weight
 	}
 	if sum > creditLimit/uint64(n) {
-		return nil, &poise.FieldError{Field: "weights", Value: sum, Err: ErrWeightOverflow}
+		return nil, &poise.FieldError{Field: "weights", Value: sum, Err: poise.ErrWeightOverflow}
 	}
 	r.total = int64(sum)
 	period := sum / divisor

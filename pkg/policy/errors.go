@@ -16,8 +16,6 @@ var (
 	ErrTooManyPoints = errors.New("policy: too many points for the ring")
 	// ErrLoadUnit means load trackers of a unit that the policy cannot use.
 	ErrLoadUnit = errors.New("policy: the load is measured in another unit")
-	// ErrWeightOverflow means weights that are too large together for the policy.
-	ErrWeightOverflow = errors.New("policy: the weights are too large together")
 )
 
 // errNilView is the refusal of every Prepare that gets no View.

@@ -46,7 +46,7 @@ func NewLocality(cfg TopologyConfig) (*Locality, error) {
 }
 
 // Prepare returns a Picker for the View, the error of an endpoint policy, or a
-// [poise.FieldError] of ErrWeightOverflow.
+// [poise.FieldError] of poise.ErrWeightOverflow.
 //
 // Where one endpoint policy refuses, those of other scopes have prepared for nothing:
 // numbers of tables may be missing, and no pick is another.

@@ -70,7 +70,7 @@ func NewSmoothWeightedRoundRobin(cfg SmoothWeightedRoundRobinConfig) *SmoothWeig
 }
 
 // Prepare returns a Picker for the View, or a [poise.FieldError] of
-// ErrWeightOverflow.
+// poise.ErrWeightOverflow.
 func (p *SmoothWeightedRoundRobin) Prepare(v *poise.View) (poise.Picker, error) {
 	if v == nil {
 		return nil, errNilView

@@ -327,7 +327,7 @@ func TestSmoothWeightedRoundRobin_RefusesWeightsWithoutRoomForCredit(t *testing.
 	if picker != nil {
 		t.Error("a Picker came with the error")
 	}
-	checkFieldError(t, "one too heavy", err, "weights", policy.ErrWeightOverflow)
+	checkFieldError(t, "one too heavy", err, "weights", poise.ErrWeightOverflow)
 	// The Picker in use serves on.
 	if got := d.picks(t, 3); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("after the refusal: %v", got)

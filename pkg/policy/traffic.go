@@ -91,7 +91,7 @@ func plan(v *poise.View, cfg TopologyConfig, localities bool) ([]*group, error) 
 			z.effective = uint64(z.weight) * units(g.available(&z.tally), z.total, cfg.Overprovisioning)
 			var carry uint64
 			if sum, carry = bits.Add64(sum, z.effective, 0); carry != 0 {
-				return nil, &poise.FieldError{Field: "LocalityWeight", Value: z.weight, Err: ErrWeightOverflow}
+				return nil, &poise.FieldError{Field: "LocalityWeight", Value: z.weight, Err: poise.ErrWeightOverflow}
 			}
 		}
 	}

@@ -397,7 +397,7 @@ func TestLocality_RefusesEffectiveWeightsThatOverflow(t *testing.T) {
 	}
 	picker, err := topology.prepare(spotView(t, spots))
 	field, ok := err.(*poise.FieldError)
-	if picker != nil || !ok || field.Field != "LocalityWeight" || field.Err != ErrWeightOverflow {
+	if picker != nil || !ok || field.Field != "LocalityWeight" || field.Err != poise.ErrWeightOverflow {
 		t.Errorf("a sum that does not fit gives %v", err)
 	}
 	if _, err := plan(spotView(t, spots), cfg, false); err != nil {

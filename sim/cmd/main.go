@@ -130,12 +130,13 @@ func (s *settings) file(out io.Writer, r *result, file string) error {
 			continue
 		}
 		r.Scenarios++
-		results, err := s.judge(out, r, scenario, sim.JudgeConfig{
-			Seeds: s.seeds, Seed: s.first, Subject: s.subject, Beside: []string{"rotation"},
-		})
+		cfg := sim.JudgeConfig{Seeds: s.seeds, Seed: s.first, Subject: s.subject, Beside: []string{"rotation"}}
+		results, calls, err := sim.Judge(scenario, cfg)
+		r.Calls += calls
 		if err != nil {
 			return err
 		}
+		s.count(out, r, scenario, cfg, results)
 		of.add(scenario, results)
 		if name == "matrix" {
 			r.matrix = append(r.matrix, results...)
@@ -155,13 +156,8 @@ func titleOf(text string) string {
 	return ""
 }
 
-// judge runs a scenario, counts what held and prints what did not.
-func (s *settings) judge(out io.Writer, r *result, of *sim.Scenario, cfg sim.JudgeConfig) ([]sim.Result, error) {
-	results, calls, err := sim.Judge(of, cfg)
-	r.Calls += calls
-	if err != nil {
-		return nil, err
-	}
+// count counts what held of a scenario and prints what did not.
+func (s *settings) count(out io.Writer, r *result, of *sim.Scenario, cfg sim.JudgeConfig, results []sim.Result) {
 	r.ran[of.Name] = true
 	for _, one := range results {
 		r.Runs += cmp.Or(cfg.Seeds, of.Seeds)
@@ -183,8 +179,11 @@ func (s *settings) judge(out io.Writer, r *result, of *sim.Scenario, cfg sim.Jud
 			}
 		}
 	}
-	return results, nil
 }
+
+// manySeeds is with how many seeds a random scenario is judged that fails with its own
+// few, which may be chance.
+const manySeeds = 60
 
 // randomOne judges a random scenario, and prints and keeps the smallest text that
 // still fails.
@@ -192,9 +191,19 @@ func (s *settings) randomOne(out io.Writer, r *result, seed uint64) error {
 	of := sim.Random(seed)
 	cfg := sim.JudgeConfig{Seed: seed, Subject: s.subject}
 	r.Random++
-	failed := len(r.Failures)
-	if _, err := s.judge(out, r, of, cfg); err != nil || len(r.Failures) == failed {
+	results, calls, err := sim.Judge(of, cfg)
+	r.Calls += calls
+	if err == nil && sim.Fails(results) {
+		cfg.Seeds = manySeeds
+		results, calls, err = sim.Judge(of, cfg)
+		r.Calls += calls
+	}
+	if err != nil {
 		return err
+	}
+	failed := len(r.Failures)
+	if s.count(out, r, of, cfg, results); len(r.Failures) == failed {
+		return nil
 	}
 	smallest := fmt.Sprintf("# seed %d\n%v", seed, sim.Minimise(of, cfg))
 	r.Failures[len(r.Failures)-1].Text += "\n" + smallest
