@@ -13,7 +13,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
+.PHONY: help setup check claims platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,9 @@ setup: ## install what verify needs, or say what to install
 
 check: ## format, vet, staticcheck, unit tests, drift: under a minute
 	@$(CI) layer format vet staticcheck unit drift
+
+claims: ## the tests that quote a promise, alone: do they reach its code
+	@$(CI) layer claims
 
 platforms: ## vet and goldens where int has 32 bits, vet where bytes are big-endian
 	@$(CI) layer platforms

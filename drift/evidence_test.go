@@ -1,22 +1,22 @@
 package drift
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
 )
 
-// The rows are printed for the report, which shows them as a table.
 func TestEvidence(t *testing.T) {
 	rows := Evidence(repository(t))
 	kinds := map[string]int{}
 	for _, row := range rows {
-		text, err := json.Marshal(row)
-		if err != nil {
-			t.Fatal(err)
+		for _, claim := range row.Claims {
+			for _, quote := range claim.By {
+				if len(quote.Runs) == 0 {
+					t.Errorf("%s:%d: no test runs what quotes %q", quote.File, quote.Line, claim.Text)
+				}
+			}
 		}
-		t.Logf("evidence: %s", text)
 		for kind := range row.Kinds {
 			kinds[kind]++
 		}
@@ -25,6 +25,78 @@ func TestEvidence(t *testing.T) {
 		if kinds[kind] == 0 {
 			t.Errorf("no %s quotes anything; teach evidence.go where it stands now", kind)
 		}
+	}
+}
+
+func TestEvidence_FindsCodeAndRuns(t *testing.T) {
+	rows := Evidence(grow(t, soundClaims, `
+-- pkg/policy/policy_test.go --
+package policy_test
+
+import "example.com/m/pkg/policytest"
+
+func TestNew(t *testing.T) { suite(t) }
+
+func suite(t *testing.T) { policytest.Run(t) }
+
+func TestOther(t *testing.T) { t.Log() }
+-- models/seed_test.go --
+//go:build interleave
+
+package models
+
+// Claim: A seed replays.
+// Code: New, T
+func TestSeed(t *testing.T) { t.Log() }
+-- spec/replay/close_test.go --
+package replay_test
+
+const graph = "../tla/close/Close.graph"
+
+func TestClose_Walks(t *testing.T) { replay.Walk(t, graph) }
+
+func TestClose_Loads(t *testing.T) { replay.Load(t, graph) }
+
+func TestOther_Walks(t *testing.T) { replay.Walk(t, "../tla/other/Other.graph") }
+`))
+	code, runs := map[string]string{}, map[string]string{}
+	ids := map[string]bool{}
+	for _, row := range rows {
+		for _, claim := range row.Claims {
+			ids[claim.ID] = true
+			for _, group := range claim.Code {
+				for _, one := range group.Ranges {
+					code[claim.Text] += fmt.Sprintf("%s:%s:%d ", group.Name, one.Name, one.From)
+				}
+			}
+			for _, quote := range claim.By {
+				runs[claim.Text] += fmt.Sprint(quote.Runs, quote.Law != nil, " ")
+			}
+		}
+	}
+	for text, want := range map[string]string{
+		"New is pure.":                     "New:pkg.New:28 ",
+		"Close is final.":                  "T.Close:pkg.T.Close:35 ",
+		"Prepare builds.":                  "Policy.Prepare:pkg.T.Prepare:37 ",
+		"Pick chooses among the eligible.": "Policy:pkg.T.Prepare:37 ",
+		"A seed replays.":                  "New:pkg.New:28 T:pkg.T.Close:35 T:pkg.T.Prepare:37 ",
+	} {
+		if code[text] != want {
+			t.Errorf("the code of %q is %q, want %q", text, code[text], want)
+		}
+	}
+	for text, want := range map[string]string{
+		"New is pure.":    "[{pkg FuzzNew }] false ",
+		"Prepare builds.": "[{pkg/policy TestNew }] true ",
+		"Close is final.": "[{spec/replay TestClose_Walks }] false ",
+		"A seed replays.": "[{models TestSeed interleave}] false [{pkg TestPolicy_Works }] false ",
+	} {
+		if runs[text] != want {
+			t.Errorf("%q runs in %q, want %q", text, runs[text], want)
+		}
+	}
+	if len(ids) != 5 || !ids["pkg.New-c611c1e1"] {
+		t.Errorf("the ids are %v", ids)
 	}
 }
 
@@ -46,8 +118,8 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	}
 	const want = "map[fuzz:[fuzz/seed_test.go] histories:[linearizability/seed_test.go] law:[pkg/policy/law_test.go pkg/policytest/laws.go] model:[models/seed_test.go] " +
 		"simulation:[sim/seed_test.go] specification:[spec/tla/seed/Seed.tla] test:[pkg/poise_test.go] walk:[models/walk/seed_test.go]]"
-	if got := fmt.Sprint(rows[i].Kinds); rows[i].Promises != 3 || got != want {
-		t.Errorf("%d promises, %s, want 3 and %s", rows[i].Promises, got, want)
+	if got := fmt.Sprint(rows[i].Kinds); len(rows[i].Claims) != 3 || got != want {
+		t.Errorf("%d promises, %s, want 3 and %s", len(rows[i].Claims), got, want)
 	}
 	quotes := 0
 	for _, claim := range rows[i].Claims {

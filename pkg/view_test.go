@@ -95,6 +95,7 @@ func refusals(t *testing.T) []struct {
 // Claim: NewView refuses an empty identity, a duplicate identity, a nil
 // candidate, an unknown status or reason, mixed load units and two weights for one
 // locality of one priority, each with a FieldError.
+// Code: NewView
 //
 // Cases: B42, G3, G21.
 func TestNewView_RefusesBadInputNamingFieldAndValue(t *testing.T) {
@@ -166,6 +167,7 @@ func TestNewView_RefusesMoreCandidatesThanAnIndexCanName(t *testing.T) {
 
 // Claim: NewView asks each Candidate for its Sample exactly once, or at most once
 // if it refuses.
+// Code: NewView
 //
 // Cases: G1, G2, G3.
 func TestNewView_SamplesACandidateWhoseAnswersChangeExactlyOnce(t *testing.T) {

@@ -173,7 +173,17 @@ func sum(v view, what string) (n int) {
 	switch what {
 	case "promises":
 		for _, e := range v.Evidence {
-			n += e.Promises
+			n += len(e.Claims)
+		}
+	case "quotations", "reaching":
+		for _, e := range v.Evidence {
+			for _, c := range e.Claims {
+				for _, q := range c.By {
+					if what == "quotations" || q.Reaches {
+						n++
+					}
+				}
+			}
 		}
 	case "executions":
 		for _, m := range v.Models {

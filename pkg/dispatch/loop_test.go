@@ -351,6 +351,7 @@ func TestLoop_PublishesStormsTogether(t *testing.T) {
 }
 
 // Claim: After an error of Update the members and the picker are as before.
+// Code: membership.update
 func TestLoop_UpdateIsAllOrNothing(t *testing.T) {
 	boom := false
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
@@ -604,8 +605,10 @@ func TestLoop_GivesTheFirstReasonThatApplies(t *testing.T) {
 // Claim: The Observer is told under no lock, and of publications in their order.
 //
 // Claim: An Observer is told of every attempt that ended and of every call that was refused.
+// Code: pkg/dispatch.Call.finish, pkg/dispatch.Loop.refused
 //
 // Claim: Publications are told in their order, one after the other.
+// Code: pkg/dispatch.membership.tell
 func TestLoop_TellsWhatHappens(t *testing.T) {
 	o := &diary{}
 	l := newLoop(t, 1, func(c *dispatch.LoopConfig) { c.Observer = o })
@@ -722,6 +725,7 @@ func TestLoop_LetsTransformsComeBackByThemselves(t *testing.T) {
 // A tracker is told of every call: began, perhaps answered, ended.
 //
 // Claim: Each call that began ends once, and is answered at most once, in between.
+// Code: Call.Answered, Call.End
 func TestLoop_TellsTrackersOfCalls(t *testing.T) {
 	var told []string
 	l := newLoop(t, 1, func(c *dispatch.LoopConfig) {
@@ -831,8 +835,10 @@ func TestLoop_LowersTheWeightOfPoorOutcomes(t *testing.T) {
 // Claim: Room is given to those who wait in the order in which they joined.
 //
 // Claim: Ready runs once for each Waiter that joined and was not abandoned, under no lock.
+// Code: ready
 //
 // Claim: A Waiter that was abandoned holds nothing.
+// Code: queue.abandon
 func TestLoop_GivesRoomInOrder(t *testing.T) {
 	l := newLoop(t, 1, nil)
 	list := specs(1)
@@ -1082,6 +1088,7 @@ func TestNewLoop_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 }
 
 // Claim: A pause of this process is held against nobody.
+// Code: membership.judge
 //
 // Cases: B101.
 func TestLoop_BlamesNobodyForALateAdvance(t *testing.T) {

@@ -287,6 +287,7 @@ func TestPassiveEndpoint_AProbeEndsAnEjection(t *testing.T) {
 }
 
 // Claim: The first End of a call counts, and every later one changes nothing.
+// Code: PassiveEndpoint.End
 func TestPassiveCall_EndsOnce(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)

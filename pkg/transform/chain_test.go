@@ -64,7 +64,9 @@ func heavier(t reporter, priority uint32) func(d *transform.Draft) {
 }
 
 // Claim: A Chain calls Edit once in each Run that reaches the transform, one call at a time.
+// Code: Chain.Run
 // Claim: Each Edit starts from the samples as the transform before it left them, so an edit that is not made again is undone.
+// Code: Chain.Run
 // Claim: After a Run, Sample returns what the last transform left.
 // Claim: Changed lists, in ascending order, the members whose sample differs from the Run before that succeeded, those that joined included.
 func TestChain_RunsTransformsInOrder(t *testing.T) {
@@ -165,6 +167,7 @@ func TestDraft_SampleFollowsTheEdit(t *testing.T) {
 
 // Claim: Set out of range, or with another identity or incarnation, fails the Run with a FieldError.
 // Claim: The error of an Edit ends the Run, and the samples of the last Run stand.
+// Code: Chain.Run
 // Claim: After a Run that failed, Samples are those of the Run before, and what was to change counts as changed in the next one that succeeds.
 func TestChain_ARunThatFailsChangesNothing(t *testing.T) {
 	var bad func(d *transform.Draft)
