@@ -13,7 +13,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check claims platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
+.PHONY: help setup check claims platforms race adapters props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -32,6 +32,9 @@ platforms: ## vet and goldens where int has 32 bits, vet where bytes are big-end
 
 race: ## the tests under the race detector
 	@$(CI) layer race
+
+adapters: ## the modules beside the library: vet, and their tests under the race detector
+	@$(CI) layer adapters
 
 props: ## the property laws with many cases
 	@$(CI) layer props

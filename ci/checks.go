@@ -68,8 +68,13 @@ func (w *workspace) judge(ctx context.Context, argv ...string) result {
 	return r
 }
 
-func (w *workspace) judgeOnce(ctx context.Context, argv ...string) (r result) {
-	if _, err := w.exec.output(ctx, w.root, argv...); err != nil {
+func (w *workspace) judgeOnce(ctx context.Context, argv ...string) result {
+	return w.judgeIn(ctx, w.root, argv...)
+}
+
+// judgeIn is judgeOnce in a folder.
+func (w *workspace) judgeIn(ctx context.Context, dir string, argv ...string) (r result) {
+	if _, err := w.exec.output(ctx, dir, argv...); err != nil {
 		r.fail(strings.Join(argv, " "), err.Error())
 	} else {
 		r.passed++

@@ -241,13 +241,18 @@ func kind(test string) string {
 // goTest runs go test with args and returns what its events say. The vet layer
 // does what go test would otherwise repeat.
 func (w *workspace) goTest(ctx context.Context, s *stream, env []string, args ...string) result {
+	return w.goTestIn(ctx, w.root, s, env, args...)
+}
+
+// goTestIn is goTest in a folder.
+func (w *workspace) goTestIn(ctx context.Context, dir string, s *stream, env []string, args ...string) result {
 	argv := []string{"go", "test", "-json", "-vet=off"}
 	if w.fresh {
 		argv = append(argv, "-count=1")
 	}
 	var stderr strings.Builder
 	exit, err := w.exec(ctx, command{
-		dir: w.root, env: append(w.settings.env(), env...), argv: append(argv, args...), out: s, err: &stderr,
+		dir: dir, env: append(w.settings.env(), env...), argv: append(argv, args...), out: s, err: &stderr,
 	})
 	return s.finish(exit, err, stderr.String())
 }

@@ -62,6 +62,11 @@ var layers = []layer{
 		notShown: "Races on paths or schedules that did not happen in this run.",
 	},
 	{
+		name: "adapters", target: "adapters", limit: 10 * time.Minute, needs: []string{"git", "C compiler"}, run: adapters,
+		shows:    "The modules beside the library are vetted, and pass their tests with real parts of what they adapt to, under the race detector.",
+		notShown: "Other versions of what they adapt to than their go.mod names.",
+	},
+	{
 		name: "props", target: "props", limit: 15 * time.Minute, run: props,
 		shows:    "Every law held for every generated case of a fixed seed.",
 		notShown: "Cases that the generators cannot make, or did not with this seed.",
