@@ -424,7 +424,7 @@ func TestPassiveHealth_WakesEverybody(t *testing.T) {
 	}
 }
 
-// Claim: Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all but the unreachable are back for a time.
+// Claim: Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all are back for a time but those that are unreachable or whose last trial ended in silence.
 func TestPassiveHealth_EndsEjectionsThatCostMoreThanTheySave(t *testing.T) {
 	f := newPassiveFleet(t, 4, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(50, poise.Success)
@@ -447,6 +447,49 @@ func TestPassiveHealth_EndsEjectionsThatCostMoreThanTheySave(t *testing.T) {
 	f.wait(20 * time.Second)
 	f.rounds(200, poise.Failure, 1)
 	f.require("convicted again, after it", 0, 1)
+
+	f = newPassiveFleet(t, 4, health.PassiveHealthConfig{Seed: 1, TrialShare: 1})
+	f.rounds(50, poise.Success)
+	f.rounds(200, poise.Failure, 1)
+	f.require("one fails", 1)
+	f.rounds(50, poise.Success)
+	c, ok := f.trial(1)
+	if !ok {
+		t.Fatal("no trial is due")
+	}
+	f.trialEnds(&c, poise.Silent)
+	for k := range 800 {
+		f.call(2+k%2, []poise.Outcome{poise.Success, poise.Overloaded, poise.Overloaded, poise.Overloaded}[k/2%4])
+		f.wait(10 * time.Millisecond)
+	}
+	f.require("its last trial ended in silence", 1)
+}
+
+// Claim: Silence of an endpoint whose peers are short of capacity is held against it after four times as long.
+// Claim: Share is not lowered beside peers that answer nothing.
+func TestPassiveHealth_LeavesOutTheSilentBesideTheBusy(t *testing.T) {
+	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
+	f.rounds(50, poise.Success)
+	var hung []health.PassiveCall
+	begun := f.now
+	for k := 0; !f.endpoints[0].Ejected(); k++ {
+		if f.now.Sub(begun) > 10*time.Second {
+			t.Fatal("ten seconds of silence eject nobody")
+		}
+		hung = append(hung, f.endpoints[0].Begin(f.now))
+		if k >= 30 {
+			f.endpoints[0].End(&hung[k-30], poise.Result{Outcome: poise.Silent}, f.now)
+		}
+		f.call(1, []poise.Outcome{poise.Success, poise.Overloaded}[k%2])
+		f.wait(10 * time.Millisecond)
+		if share := f.endpoints[1].Share(f.now); k > 60 && share < 1 {
+			t.Fatalf("after %d calls the share of the one that answers is %v", k, share)
+		}
+	}
+	if after := f.now.Sub(begun); after < 2*time.Second {
+		t.Errorf("its silence ejects it after %v", after)
+	}
+	f.require("it is silent", 0)
 }
 
 // Claim: A clock that steps freezes nothing: what waits for a time waits at most once more.
