@@ -13,7 +13,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check claims platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
+.PHONY: help setup check claims kills platforms race props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ check: ## format, vet, staticcheck, unit tests, drift: under a minute
 
 claims: ## the tests that quote a promise, alone: do they reach its code
 	@$(CI) layer claims
+
+kills: ## small changes of the code of each claim: does a test that quotes it notice
+	@$(CI) layer kills
 
 platforms: ## vet and goldens where int has 32 bits, vet where bytes are big-endian
 	@$(CI) layer platforms

@@ -112,7 +112,7 @@ func (c *citations) build(ctx context.Context, w *workspace, dir string) error {
 		var said strings.Builder
 		exit, err := w.exec(ctx, command{dir: w.root, argv: argv, out: &said, err: &said})
 		if err != nil || exit != 0 {
-			return fmt.Errorf("%v: exit code %d: %w\n%s", argv, exit, err, said.String())
+			return fmt.Errorf("%v: exit code %d, %v\n%s", argv, exit, err, said.String())
 		}
 	}
 	return nil

@@ -51,6 +51,7 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		r.Specs = append(r.Specs, found.specs...)
 		r.Simulations = append(r.Simulations, found.simulations...)
 		r.Evidence = append(r.Evidence, found.evidence...)
+		r.Noticed = append(r.Noticed, found.noticed...)
 		r.Toolchain.TLC = cmp.Or(r.Toolchain.TLC, found.tlc)
 		r.Timing.Benchmarks = append(r.Timing.Benchmarks, found.shown.Benchmarks...)
 		r.Timing.Budgets = append(r.Timing.Budgets, found.shown.Budgets...)

@@ -50,6 +50,8 @@ type Record struct {
 	Simulations []Simulation `json:"simulations,omitempty"`
 	// Evidence says of each type which kinds of evidence quote its promises.
 	Evidence []Evidence `json:"evidence,omitempty"`
+	// Noticed are changes of code that the checks of its claims noticed, one a claim.
+	Noticed []Noticed `json:"noticed,omitempty"`
 	// Mutation is what became of the mutants; nil if none were made.
 	Mutation *Mutation `json:"mutation,omitempty"`
 	Timing   Timing    `json:"timing"`
@@ -117,6 +119,17 @@ type Claim struct {
 	Of   string   `json:"of"`   // the declaration that promises it
 	Code []string `json:"code"` // what keeps it: functions, or types by their methods
 	By   []Quote  `json:"by"`
+}
+
+// Noticed is one small change of the code of a claim that a check which quotes it
+// noticed: the first that was tried.
+type Noticed struct {
+	Claim   string `json:"claim"`  // its id
+	Mutant  string `json:"mutant"` // its id
+	At      string `json:"at"`     // file:line
+	Was     string `json:"was"`
+	Becomes string `json:"becomes"`
+	By      string `json:"by"` // the test
 }
 
 // Quote is one check that quotes a claim.

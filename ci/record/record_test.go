@@ -103,6 +103,9 @@ func TestEncode_BadRecordIsRefused(t *testing.T) {
 		{"a type without claims", func(r *record.Record) {
 			r.Evidence = []record.Evidence{{Type: "T", Kinds: map[string][]string{}, Claims: []record.Claim{}}}
 		}, "minItems"},
+		{"a change that was noticed by nobody", func(r *record.Record) {
+			r.Noticed = []record.Noticed{{Claim: "T-1", Mutant: "m", At: "f:1", Was: "a", Becomes: "b"}}
+		}, "minLength"},
 		{"a claim without code", func(r *record.Record) {
 			r.Evidence = []record.Evidence{{Type: "T", Kinds: map[string][]string{}, Claims: []record.Claim{{ID: "T-1", Text: "x", File: "f", Of: "T", Code: []string{}, By: []record.Quote{}}}}}
 		}, "minItems"},

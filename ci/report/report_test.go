@@ -81,6 +81,7 @@ func full(r *record.Record) {
 			{ID: "pkg.View.Len-2", Text: "A View is small.", File: "pkg/view.go", Of: "View.Len", Code: []string{"View.Len"}, By: []record.Quote{}},
 		}},
 	}
+	r.Noticed = []record.Noticed{{Claim: "pkg.View.Len-2", Mutant: "m.View.Len: literal", At: "pkg/view.go:7", Was: "n < 1", Becomes: "n <= 1", By: "TestLen"}}
 	r.Timing.Reached = map[string][]string{"pkg.View-1": {"pkg.View.Len", "pkg.View.Select"}}
 	r.Models = []record.Model{
 		{Name: "slots: two callers", Reduced: 25, BruteForce: 1000, Outcomes: 3, Test: "TestSlots/two", Schedule: "1  Load", Replay: "a1b2"},
@@ -218,6 +219,7 @@ func TestRender_ClaimLeadsToItsChecksAndSaysWhetherTheyPassed(t *testing.T) {
 	mustHold(t, page, "A View &lt;never&gt; changes.", `<span class="status failed">failed</span> reaches it: test <a href="../../pkg/view_test.go">TestX</a>`,
 		`<span class="status not-run">not run</span> <b>does not reach it</b>: specification <a href="../../spec/tla/view/View.tla">spec/tla/view/View.tla</a>`,
 		"No check quotes it", `<a href="../../pkg/view.go">View.Len</a>`, `id="claim-pkg.View.Len-2"`, "2 functions reached", "pkg.View.Len, pkg.View.Select",
+		"TestLen fails with <code>n &lt;= 1</code> in place of <code>n &lt; 1</code>, at pkg/view.go:7", "no change noticed", "Of 1 sentences a test",
 		"1 of 2 quotations do",
 		"0 are quoted by checks of which none failed, 1 by one that failed, 1 by none that ran.")
 	mustHold(t, files(t, full)["claims.html"], `<span class="status passed">passed</span> reaches it: test <a href="../../pkg/view_test.go">TestX</a>`)

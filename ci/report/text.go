@@ -17,7 +17,7 @@ import (
 // functions are what the templates call. None of them returns markup.
 var functions = template.FuncMap{
 	"brute": brute, "class": class, "count": count, "duration": duration, "figure": figure, "groups": groups, "held": held,
-	"id": id, "join": join, "kinds": kinds, "many": many, "name": name, "ofBound": ofBound, "percent": percent, "pictures": pictures, "plots": plots,
+	"id": id, "join": join, "kinds": kinds, "many": many, "name": name, "noticed": noticed, "ofBound": ofBound, "percent": percent, "pictures": pictures, "plots": plots,
 	"plural": plural, "quoted": quoted, "runs": runs, "short": short, "simulations": simulations, "sorted": sorted, "standsFor": standsFor,
 	"sum": sum, "test": test, "times": times, "under": under, "walked": walked, "width": width, "worst": worst,
 }
@@ -166,6 +166,16 @@ func runs(v view) map[string]int {
 		}
 	}
 	return n
+}
+
+// noticed is the change that a check of the claim noticed; nil if there is none.
+func noticed(v view, c record.Claim) *record.Noticed {
+	for i := range v.Noticed {
+		if v.Noticed[i].Claim == c.ID {
+			return &v.Noticed[i]
+		}
+	}
+	return nil
 }
 
 // sum adds up one figure of every row of a kind; the overview shows it.
