@@ -388,6 +388,15 @@ func TestBalancer_ProbesItsMembers(t *testing.T) {
 //
 // Claim: Take connects each incarnation that the Balancer does not know, and no other.
 //
+// Claim: A Balancer has the members and incarnations of the newest snapshot of its Directory, and one endpoint for each incarnation.
+// Code: directorySource.Take
+//
+// Claim: A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
+// Code: directorySource.take
+//
+// Claim: A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
+// Code: directorySource.FinishDrains
+//
 // Cases: B111.
 func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

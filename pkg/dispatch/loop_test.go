@@ -963,6 +963,9 @@ func TestLoop_HedgesElsewhere(t *testing.T) {
 //
 // Claim: End of the zero Call returns false.
 //
+// Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
+// Code: Call.End
+//
 // Claim: Answered after Answered or after End returns false and changes nothing.
 func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
 	l := newLoop(t, 1, nil)

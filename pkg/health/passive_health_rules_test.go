@@ -226,6 +226,7 @@ func TestPassiveHealth_HearsALateAnswer(t *testing.T) {
 }
 
 // Claim: Any other result of a call that began before the last ejection changes nothing.
+// Code: PassiveEndpoint.judge
 func TestPassiveHealth_IgnoresWhatBeganBefore(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -549,6 +550,7 @@ func TestPassiveEndpoint_AsksOthersAboutASuspect(t *testing.T) {
 }
 
 // Claim: In fleets of any size each success of a peer counts in the end.
+// Code: PassiveEndpoint.count
 func TestPassiveHealth_CountsInBatches(t *testing.T) {
 	for _, n := range []int{31, 32, 33, 100, 1000} {
 		f := newPassiveFleet(t, n, health.PassiveHealthConfig{Seed: 1})

@@ -184,6 +184,7 @@ func TestSnapshot_AccessorsAgreeWithCounts(t *testing.T) {
 }
 
 // Claim: What a Metrics counts has the same counters whatever it was told.
+// Code: count
 func TestMetrics_LawItsCountersAreFixed(t *testing.T) {
 	fixed := slices.Sorted(maps.Keys(counts(new(observe.Metrics))))
 	if len(fixed) < 28-11-1 { // the buckets and the sum of the histogram are beside these
