@@ -199,7 +199,12 @@ func (c *citations) reachedBy(profile string) map[string]bool {
 // judge says of each promise of a type which of its quotations reach its code, and
 // which parts of the code none of them reaches.
 func (c *citations) judge(r *result, row drift.EvidenceRow) record.Evidence {
-	e := record.Evidence{Type: row.Type, Kinds: row.Kinds}
+	e := record.Evidence{Type: row.Type, Means: map[string][]record.Check{}}
+	for means, checks := range row.Means {
+		for _, one := range checks {
+			e.Means[means] = append(e.Means[means], record.Check(one))
+		}
+	}
 	for _, claim := range row.Claims {
 		one := record.Claim{ID: claim.ID, Text: claim.Text, File: claim.File, Of: claim.Of, By: []record.Quote{}}
 		reached := map[string]bool{}

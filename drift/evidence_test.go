@@ -2,6 +2,7 @@ package drift
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"testing"
 )
@@ -17,12 +18,12 @@ func TestEvidence(t *testing.T) {
 				}
 			}
 		}
-		for kind := range row.Kinds {
-			kinds[kind]++
+		for means := range row.Means {
+			kinds[means]++
 		}
 	}
-	for _, kind := range []string{"test", "law", "fuzz", "model", "walk", "histories", "specification"} {
-		if kinds[kind] == 0 {
+	for _, kind := range Means {
+		if kinds[kind] == 0 && kind != "simulation" { // no scenario quotes a promise yet
 			t.Errorf("no %s quotes anything; teach evidence.go where it stands now", kind)
 		}
 	}
@@ -116,10 +117,15 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no row of the type: %v", rows)
 	}
-	const want = "map[fuzz:[fuzz/seed_test.go] histories:[linearizability/seed_test.go] law:[pkg/policy/law_test.go pkg/policytest/laws.go] model:[models/seed_test.go] " +
-		"simulation:[sim/seed_test.go] specification:[spec/tla/seed/Seed.tla] test:[pkg/poise_test.go] walk:[models/walk/seed_test.go]]"
-	if got := fmt.Sprint(rows[i].Kinds); len(rows[i].Claims) != 3 || got != want {
-		t.Errorf("%d promises, %s, want 3 and %s", len(rows[i].Claims), got, want)
+	byKind := map[string]string{}
+	for _, claim := range rows[i].Claims {
+		for _, quote := range claim.By {
+			byKind[quote.Kind] += path.Base(path.Dir(quote.File)) + " "
+		}
+	}
+	const want = "map[fuzz:fuzz  histories:linearizability  law:policy policytest  model:models  simulation:sim  specification:seed  test:pkg pkg  walk:walk ]"
+	if got := fmt.Sprint(byKind); len(rows[i].Claims) != 3 || got != want {
+		t.Errorf("%d claims, %s, want 3 and %s", len(rows[i].Claims), got, want)
 	}
 	quotes := 0
 	for _, claim := range rows[i].Claims {
@@ -132,5 +138,61 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	}
 	if len(rows[i].Claims) != 3 || quotes < 7 {
 		t.Errorf("%d claims, %d quotes of one, want 3 and at least 7", len(rows[i].Claims), quotes)
+	}
+}
+
+func TestEvidence_TellsWhatTestsJudgeBy(t *testing.T) {
+	rows := Evidence(grow(t, soundClaims, `
+-- pkg/means_test.go --
+package poise_test
+
+import (
+	"testing"
+
+	"github.com/leanovate/gopter"
+	laws "github.com/leanovate/gopter/prop"
+	"pgregory.net/rapid"
+)
+
+// Claim: New is pure.
+func TestRapid(t *testing.T) { rapid.Check(t, func(t *rapid.T) { compare(twinOf(t)) }) }
+
+// Claim: New is pure.
+func TestGopter(t *testing.T) { _ = laws.ForAll }
+
+// Claim: New is pure.
+func TestProperties(t *testing.T) { gopter.NewProperties(nil) }
+
+// Claim: New is pure.
+func TestGo(t *testing.T) { go func() { t.Log() }() }
+
+// Claim: New is pure.
+func TestGroup(t *testing.T) { wg.Go(nil) }
+
+// Claim: New is pure.
+func TestNew_Golden(t *testing.T) { t.Log() }
+
+// Claim: New is pure.
+func TestFile(t *testing.T) { goldenFile(t) }
+
+// Claim: New is pure.
+func TestPlain(t *testing.T) { t.Log() }
+-- pkg/slow_reference_test.go --
+package poise_test
+
+// Claim: New is pure.
+func TestSlow(t *testing.T) { t.Log() }
+`))
+	i := slices.IndexFunc(rows, func(r EvidenceRow) bool { return r.Type == "pkg.New" })
+	got := ""
+	for _, means := range Means {
+		for _, check := range rows[i].Means[means] {
+			got += means + " " + check.Of + ", "
+		}
+	}
+	const want = "example TestPlain, rapid TestRapid, gopter TestGopter, gopter TestProperties, golden TestFile, golden TestNew_Golden, " +
+		"twin TestRapid, twin TestSlow, race TestGo, race TestGroup, fuzz FuzzNew, "
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

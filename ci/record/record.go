@@ -103,12 +103,23 @@ type Model struct {
 	Replay     string  `json:"replay,omitempty"`   // what replays it
 }
 
-// Evidence is one type with its Contract sentences, and the files that quote one of
-// them above a check, by kind of evidence.
+// Evidence is one type with its Contract sentences, and the checks that quote one of
+// them, by what they judge by.
 type Evidence struct {
-	Type   string              `json:"type"`
-	Kinds  map[string][]string `json:"kinds"`
-	Claims []Claim             `json:"claims"` // the sentences
+	Type   string             `json:"type"`
+	Means  map[string][]Check `json:"means"`
+	Claims []Claim            `json:"claims"` // the sentences
+}
+
+// Means are what a check can judge by, in the order of tables.
+var Means = []string{
+	"example", "rapid", "gopter", "policytest", "golden", "twin", "race", "fuzz", "model", "histories", "walk", "specification", "simulation",
+}
+
+// Check is a test, a fuzz target or a law in its file; a specification has no name in it.
+type Check struct {
+	File string `json:"file"`
+	Of   string `json:"of"`
 }
 
 // Claim is one Contract sentence with the checks that quote it.

@@ -47,7 +47,10 @@ func large(t *testing.T) record.Record {
 	}
 	const words = "what is promised here has to hold whatever the callers do, and at every instant"
 	for i := range 90 {
-		e := record.Evidence{Type: fmt.Sprintf("pkg/discovery/target.TypeNumber%d", i), Kinds: map[string][]string{"test": {"pkg/some_test.go"}}}
+		e := record.Evidence{Type: fmt.Sprintf("pkg/discovery/target.TypeNumber%d", i), Means: map[string][]record.Check{}}
+		for _, m := range record.Means {
+			e.Means[m] = []record.Check{{File: "pkg/some_test.go", Of: "TestTypeNumber_HoldsWhatItPromisesUnderEveryCircumstance"}}
+		}
 		for k := range 6 {
 			e.Claims = append(e.Claims, record.Claim{ID: fmt.Sprintf("target.TypeNumber%d.Method-%08x", i, k), Code: []string{"TypeNumber.Method"}, Text: fmt.Sprint(words, " ", i, " ", k), File: "pkg/some.go", Of: "TypeNumber.Method", By: []record.Quote{
 				{Kind: "test", File: "pkg/some_test.go", Of: "TestTypeNumber_HoldsWhatItPromisesUnderEveryCircumstance"}, {Kind: "specification", File: "spec/tla/some/Some.tla"},
