@@ -39,6 +39,7 @@ func Sentences(repo *Repo) Report {
 	}
 	unread := unreadOf(repo)
 	for _, doc := range repo.documents() {
+		doc.hidden(&report, "a mark of a sentence", classMark, classBegin)
 		if doc.path != "README.md" && doc.path != "ARCHITECTURE.md" && !under(doc.path, "docs") {
 			continue
 		}

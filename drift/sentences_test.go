@@ -84,6 +84,8 @@ It is only so. <!-- is: invariant
 			"docs/more.md:5 a mark of a sentence is torn", `docs/more.md:5 nothing says what the sentence with "only"`}},
 		{"a mark that code hides", "\n-- docs/more.md --\nIt is always so. `<!-- is: invariant -->`\n",
 			[]string{`docs/more.md:1 nothing says what the sentence with "always"`}},
+		{"a mark that is a part of code", "\n-- docs/more.md --\nIt is so `and <!-- is: invariant --> of `it`.\n\nOr `<!-- is: invariant` of it.\n",
+			[]string{"docs/more.md:1 code hides a mark of a sentence: and", "docs/more.md:3 code hides a part of a mark of a sentence"}},
 		{"a reworded promise", `
 -- pkg/poise.go --
 package poise
