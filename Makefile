@@ -6,6 +6,7 @@ CI := go run ./ci
 #   POLICY=…           demo, verify: the policy under the demo
 #   SEED=… CHECKS=…    every test: the seed of generated cases; props: how many
 #   FUZZ_EXECUTIONS=…  fuzz-smoke, verify: mutated inputs for each target
+#   CLAIM=…            claims, kills: the claims whose id holds the text
 #   SPEC=…             tla: the only specification to judge
 #   SEEDS=… RANDOM=…   sim: runs of each scenario, and how many random scenarios
 #   PKG=…              mutate: the packages to judge

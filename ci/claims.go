@@ -27,7 +27,7 @@ func claims(ctx context.Context, w *workspace) result {
 		r.fail("read the tree", err.Error())
 		return r
 	}
-	rows := drift.Evidence(repo)
+	rows := evidence(repo, w.settings.claim)
 	dir, err := os.MkdirTemp("", "claims")
 	if err != nil {
 		r.fail("make a folder", err.Error())
@@ -49,6 +49,15 @@ func claims(ctx context.Context, w *workspace) result {
 		r.evidence = append(r.evidence, c.judge(&r, row))
 	}
 	return r
+}
+
+// evidence returns the claims whose id holds the text.
+func evidence(repo *drift.Repo, text string) []drift.EvidenceRow {
+	rows := drift.Evidence(repo)
+	for i := range rows {
+		rows[i].Claims = slices.DeleteFunc(rows[i].Claims, func(c drift.EvidenceClaim) bool { return !strings.Contains(c.ID, text) })
+	}
+	return slices.DeleteFunc(rows, func(row drift.EvidenceRow) bool { return len(row.Claims) == 0 })
 }
 
 // citations are the tests that quote promises, and what each of them reaches.

@@ -51,7 +51,7 @@ func kills(ctx context.Context, w *workspace) result {
 	}
 	var ids []string
 	asked := map[string][]question{} // by the folder of the code
-	for _, row := range drift.Evidence(repo) {
+	for _, row := range evidence(repo, w.settings.claim) {
 		for _, claim := range row.Claims {
 			ids = append(ids, claim.ID)
 			for folder, q := range questionsOf(claim) {
@@ -95,6 +95,9 @@ func kills(ctx context.Context, w *workspace) result {
 		}
 	}
 	for id, line := range listed {
+		if w.settings.claim != "" {
+			break // the list is of all
+		}
 		r.fail(fmt.Sprintf("%s:%d: delete %s", unnoticedFile, line, id), "there is no such claim")
 	}
 	return r

@@ -59,6 +59,20 @@ func TestKills_ReportEveryFault(t *testing.T) {
 	}
 }
 
+func TestKills_OfOneClaimAsksForNoOther(t *testing.T) {
+	engine := enterIsNoticed()
+	engine.do = func(c command) {
+		if text, err := os.ReadFile(c.argv[len(c.argv)-1]); err != nil || strings.Contains(string(text), leaveID) {
+			t.Errorf("it was asked %s, %v", text, err)
+		}
+	}
+	exec, _ := replies(t, engine)
+	r := kills(t.Context(), &workspace{root: tree(t, promising, "-- ci/unnoticed.txt --\n"+leaveID+"\n"), exec: exec, settings: settings{claim: enterID}})
+	if len(r.failures) > 0 || r.passed != 1 {
+		t.Errorf("%d passed, failures %v", r.passed, r.failures)
+	}
+}
+
 // The tests that are asked are those of the package of the code that the normal build
 // has: the one behind a build tag is not.
 func TestKills_AskTheTestsOfThePackage(t *testing.T) {

@@ -256,6 +256,7 @@ func TestBalancer_WaitsForRoom(t *testing.T) {
 // Claim: An attempt that a deadline ended is held against the endpoint, one that its caller left is not.
 //
 // Claim: A pause of this process is held against nobody.
+// Code: Balancer.judge, membership.judge
 //
 // Cases: B101, B109.
 func TestBalancer_JudgesWhoIsToBlame(t *testing.T) {

@@ -1091,7 +1091,6 @@ func TestNewLoop_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 }
 
 // Claim: A pause of this process is held against nobody.
-// Code: membership.judge
 //
 // Cases: B101.
 func TestLoop_BlamesNobodyForALateAdvance(t *testing.T) {
