@@ -43,7 +43,7 @@ type answer struct {
 // kills asks of each claim whether one of the tests that quote it, of the same package as
 // its code, notices a small change of that code.
 func kills(ctx context.Context, w *workspace) result {
-	r := result{counts: map[string]int{}}
+	r := result{counts: map[string]int{}, figures: map[string]float64{}}
 	repo, err := drift.Load(os.DirFS(w.root))
 	if err != nil {
 		r.fail("read the tree", err.Error())
@@ -71,7 +71,7 @@ func kills(ctx context.Context, w *workspace) result {
 			continue
 		}
 		for _, a := range answers {
-			r.counts["mutants tried"] += a.Tried
+			r.figures["mutants tried"] += float64(a.Tried)
 			if m := a.Mutant; m != nil && noticed[a.ID].Mutant == "" {
 				noticed[a.ID] = record.Noticed{Claim: a.ID, Mutant: m.ID, At: fmt.Sprintf("%s:%d", m.File, m.Line), Was: m.Was, Becomes: m.Becomes, By: m.Killer}
 			}
@@ -84,7 +84,7 @@ func kills(ctx context.Context, w *workspace) result {
 		delete(listed, id)
 		switch {
 		case yes:
-			r.noticed = append(r.noticed, one)
+			r.shown.Noticed = append(r.shown.Noticed, one)
 			if r.passed++; open {
 				r.fail(fmt.Sprintf("%s:%d: delete %s", unnoticedFile, line, id), "its checks notice "+one.Mutant)
 			}

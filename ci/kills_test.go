@@ -30,10 +30,10 @@ func enterIsNoticed() reply {
 
 func TestKills_TakeOverWhatWasNoticed(t *testing.T) {
 	r := killing(t, enterIsNoticed(), "# why\n"+leaveID+"\n"+emptyID)
-	if len(r.failures) > 0 || len(r.noticed) != 1 || r.passed != 1 || r.counts["mutants tried"] != 4 || r.counts["not shown"] != 2 {
-		t.Fatalf("noticed %+v, %d passed, %v, failures %v", r.noticed, r.passed, r.counts, failureNames(r))
+	if len(r.failures) > 0 || len(r.shown.Noticed) != 1 || r.passed != 1 || r.figures["mutants tried"] != 4 || r.counts["not shown"] != 2 {
+		t.Fatalf("noticed %+v, %d passed, %v, failures %v", r.shown.Noticed, r.passed, r.counts, failureNames(r))
 	}
-	if n := r.noticed[0]; n.Claim != enterID || n.At != "pkg/gate.go:12" || n.By != "TestEnter" || n.Becomes != "g.n--" {
+	if n := r.shown.Noticed[0]; n.Claim != enterID || n.At != "pkg/gate.go:12" || n.By != "TestEnter" || n.Becomes != "g.n--" {
 		t.Errorf("noticed %+v", n)
 	}
 }

@@ -51,13 +51,13 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		r.Specs = append(r.Specs, found.specs...)
 		r.Simulations = append(r.Simulations, found.simulations...)
 		r.Evidence = append(r.Evidence, found.evidence...)
-		r.Noticed = append(r.Noticed, found.noticed...)
 		r.Toolchain.TLC = cmp.Or(r.Toolchain.TLC, found.tlc)
 		r.Timing.Benchmarks = append(r.Timing.Benchmarks, found.shown.Benchmarks...)
 		r.Timing.Budgets = append(r.Timing.Budgets, found.shown.Budgets...)
 		if found.shown.Reached != nil {
 			r.Timing.Reached = found.shown.Reached
 		}
+		r.Timing.Noticed = append(r.Timing.Noticed, found.shown.Noticed...)
 		r.Timing.Demo = cmp.Or(r.Timing.Demo, found.shown.Demo)
 		printLayer(out, row, found.failures, time.Since(start))
 	}

@@ -82,9 +82,8 @@ type result struct {
 	// simulations have one, too.
 	simulations []record.Simulation
 	evidence    []record.Evidence // this as well
-	noticed     []record.Noticed
-	tlc         string        // the version of TLC, if it ran
-	shown       record.Timing // what varies and has a table of its own in the report
+	tlc         string            // the version of TLC, if it ran
+	shown       record.Timing     // what varies and has a table of its own in the report
 }
 
 func (r *result) fail(name, text string) {

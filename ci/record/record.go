@@ -50,8 +50,6 @@ type Record struct {
 	Simulations []Simulation `json:"simulations,omitempty"`
 	// Evidence says of each type which kinds of evidence quote its promises.
 	Evidence []Evidence `json:"evidence,omitempty"`
-	// Noticed are changes of code that the checks of its claims noticed, one a claim.
-	Noticed []Noticed `json:"noticed,omitempty"`
 	// Mutation is what became of the mutants; nil if none were made.
 	Mutation *Mutation `json:"mutation,omitempty"`
 	Timing   Timing    `json:"timing"`
@@ -257,6 +255,9 @@ type Timing struct {
 	// Reached are, by the id of a claim, the functions of its code that its checks
 	// reach. Which of two ways a race takes is not the same in every run.
 	Reached map[string][]string `json:"reached,omitempty"`
+	// Noticed are changes of code that the checks of its claims noticed, one a claim. It
+	// is the first that was, which a test of many goroutines need not always notice.
+	Noticed []Noticed `json:"noticed,omitempty"`
 }
 
 // Machine is where the figures were taken.

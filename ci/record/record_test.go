@@ -104,7 +104,7 @@ func TestEncode_BadRecordIsRefused(t *testing.T) {
 			r.Evidence = []record.Evidence{{Type: "T", Means: map[string][]record.Check{}, Claims: []record.Claim{}}}
 		}, "minItems"},
 		{"a change that was noticed by nobody", func(r *record.Record) {
-			r.Noticed = []record.Noticed{{Claim: "T-1", Mutant: "m", At: "f:1", Was: "a", Becomes: "b"}}
+			r.Timing.Noticed = []record.Noticed{{Claim: "T-1", Mutant: "m", At: "f:1", Was: "a", Becomes: "b"}}
 		}, "minLength"},
 		{"a claim without code", func(r *record.Record) {
 			r.Evidence = []record.Evidence{{Type: "T", Means: map[string][]record.Check{}, Claims: []record.Claim{{ID: "T-1", Text: "x", File: "f", Of: "T", Code: []string{}, By: []record.Quote{}}}}}

@@ -81,7 +81,7 @@ func full(r *record.Record) {
 			{ID: "pkg.View.Len-2", Text: "A View is small.", File: "pkg/view.go", Of: "View.Len", Code: []string{"View.Len"}, By: []record.Quote{}},
 		}},
 	}
-	r.Noticed = []record.Noticed{{Claim: "pkg.View.Len-2", Mutant: "m.View.Len: literal", At: "pkg/view.go:7", Was: "n < 1", Becomes: "n <= 1", By: "TestLen"}}
+	r.Timing.Noticed = []record.Noticed{{Claim: "pkg.View.Len-2", Mutant: "m.View.Len: literal", At: "pkg/view.go:7", Was: "n < 1", Becomes: "n <= 1", By: "TestLen"}}
 	r.Timing.Reached = map[string][]string{"pkg.View-1": {"pkg.View.Len", "pkg.View.Select"}}
 	r.Models = []record.Model{
 		{Name: "slots: two callers", Reduced: 25, BruteForce: 1000, Outcomes: 3, Test: "TestSlots/two", Schedule: "1  Load", Replay: "a1b2"},

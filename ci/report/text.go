@@ -183,9 +183,9 @@ func runs(v view) map[string]int {
 
 // noticed is the change that a check of the claim noticed; nil if there is none.
 func noticed(v view, c record.Claim) *record.Noticed {
-	for i := range v.Noticed {
-		if v.Noticed[i].Claim == c.ID {
-			return &v.Noticed[i]
+	for i := range v.Timing.Noticed {
+		if v.Timing.Noticed[i].Claim == c.ID {
+			return &v.Timing.Noticed[i]
 		}
 	}
 	return nil
