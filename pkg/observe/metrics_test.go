@@ -226,6 +226,7 @@ func TestMetrics_LosesNothingOfManyGoroutines(t *testing.T) {
 // Claim: String of a Metrics is the JSON of its Snapshot, as expvar wants it.
 //
 // Claim: The JSON of a Snapshot has a field for each counter, by the names of the text format without its prefix and suffix.
+// Code: Snapshot.MarshalJSON
 func TestMetrics_IsAnExpvar(t *testing.T) {
 	m := new(observe.Metrics)
 	m.Ended(ended(poise.Failure, 7*time.Millisecond))
