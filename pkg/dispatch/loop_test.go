@@ -1051,7 +1051,7 @@ func TestCall_NeedsNoInstantIfNobodyAsks(t *testing.T) {
 }
 
 // Claim: What became of a call counts for nothing at a member that was removed meanwhile.
-// Code: Call.finish
+// Code: Call.finish, membership.update
 func TestCall_OfARemovedMemberCountsForNothing(t *testing.T) {
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
 		c.Window = &health.OutcomeWindowConfig{}
