@@ -53,8 +53,9 @@ func claims(ctx context.Context, w *workspace) result {
 
 // evidence returns the claims whose id holds the text.
 func evidence(repo *drift.Repo, text string) []drift.EvidenceRow {
-	rows := drift.Evidence(repo)
+	rows := slices.Clone(drift.Evidence(repo))
 	for i := range rows {
+		rows[i].Claims = slices.Clone(rows[i].Claims)
 		rows[i].Claims = slices.DeleteFunc(rows[i].Claims, func(c drift.EvidenceClaim) bool { return !strings.Contains(c.ID, text) })
 	}
 	return slices.DeleteFunc(rows, func(row drift.EvidenceRow) bool { return len(row.Claims) == 0 })

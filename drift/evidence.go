@@ -51,8 +51,14 @@ type EvidenceQuote struct {
 	Runs []Run
 }
 
-// Evidence returns a row for each type that promises something, by name.
+// Evidence returns a row for each type that promises something, by name. It is worked
+// out once for a tree.
 func Evidence(repo *Repo) []EvidenceRow {
+	repo.gather.Do(func() { repo.evidence = evidenceOf(repo) })
+	return repo.evidence
+}
+
+func evidenceOf(repo *Repo) []EvidenceRow {
 	var ignored Report // what is wrong with claims is Claims' to say
 	code := codeOf(repo)
 	of := map[string]string{}

@@ -13,6 +13,7 @@ import (
 // Code: admission.acquire
 //
 // Claim: Each value of a member that was removed is released once, when its last call has ended.
+// Code: Loop.Released, Slots.retire
 //
 // Claim: A member that stays in the list keeps its calls, its load and its health.
 // Code: membership.update

@@ -438,6 +438,7 @@ type policyFunc func(*poise.View) (poise.Picker, error)
 func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
 
 // Claim: A publication that fails leaves the last good picker serving, and is tried again.
+// Code: membership.republish
 //
 // Cases: B48, G15.
 func TestLoop_ServesOnWhenAPublicationFails(t *testing.T) {

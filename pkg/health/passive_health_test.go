@@ -340,6 +340,7 @@ func TestPassiveCall_OneKeyIsOneFailure(t *testing.T) {
 }
 
 // Claim: Used by one goroutine, equal seeds and equal inputs give equal results.
+// Code: PassiveHealth.jittered
 func TestPassiveHealth_Law(t *testing.T) {
 	outcomes := []poise.Outcome{
 		poise.Success, poise.Success, poise.Failure, poise.Overloaded, poise.Cancelled, poise.Unreachable, poise.Silent, poise.Invalid,
