@@ -69,6 +69,10 @@ func Ask(ctx context.Context, cfg Config, questions []Question) ([]Answer, error
 	return answers, ctx.Err()
 }
 
+// slowCensus is how long a test may take in which each place is counted. What is too slow
+// would notice nothing, on a busy machine only.
+const slowCensus = 5 * time.Minute
+
 // meet takes the census of the tests that are asked. Those that fail without a mutant
 // are unsound here, and notice nothing.
 func (b *binary) meet(ctx context.Context, work string, workers int, questions []Question) error {
@@ -92,8 +96,8 @@ func (b *binary) meet(ctx context.Context, work string, workers int, questions [
 	tests := make([]*test, len(names))
 	each(ctx, workers, len(names), func(i int) {
 		census := filepath.Join(work, "census"+strconv.Itoa(i))
-		counted := b.run(ctx, names[i:i+1], time.Minute, append(slices.Clone(fixedSeeds), "POISE_MUTANT_CENSUS="+census)...)
-		if alone := b.run(ctx, names[i:i+1], time.Minute, fixedSeeds...); counted.passed && alone.passed {
+		counted := b.run(ctx, names[i:i+1], slowCensus, append(slices.Clone(fixedSeeds), "POISE_MUTANT_CENSUS="+census)...)
+		if alone := b.run(ctx, names[i:i+1], slowCensus, fixedSeeds...); counted.passed && alone.passed {
 			tests[i] = &test{name: names[i], took: alone.took, reaches: readCensus(census)}
 		}
 	})
