@@ -30,6 +30,9 @@ func TestWide(t *testing.T) { t.Log() }
 // Code: Wide.M0
 func TestLong(t *testing.T) { t.Log() }
 `
+	if n := Breadth(grow(t, wide(12), tests)).Checked; n != 2 {
+		t.Errorf("it looked at %d claims, want 2", n)
+	}
 	plant(t, Breadth, wide(12)+tests, []fault{
 		{"a claim of a wide type", wide(13), []string{`pkg/wide_test.go:3 all 13 functions of pkg.Wide are the code of "Wide is wide."`}},
 	})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -141,12 +142,66 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	}
 }
 
+// What is gathered from maps is in order, so that two records of one commit agree.
+func TestEvidence_IsTheSameEachTime(t *testing.T) {
+	tree := ""
+	for _, name := range []string{"D", "B", "C", "A", "E"} {
+		tree += "-- pkg/" + strings.ToLower(name) + "/x.go --\npackage x\n\ntype " + name + " int\n\nfunc (" + name + ") Prepare() error { return nil }\n" +
+			"-- pkg/" + strings.ToLower(name) + "/x_test.go --\npackage x\n\nimport \"example.com/m/pkg/policytest\"\n\nfunc Test" + name + "(t *testing.T) { policytest.Check(t) }\n"
+	}
+	rows := Evidence(grow(t, soundClaims, tree, `
+-- pkg/policytest/own_test.go --
+package policytest
+
+import "example.com/m/pkg/policytest"
+
+// Claim: New is pure.
+func TestOwn(t *testing.T) { policytest.Run(t) }
+-- drift/other_test.go --
+package drift
+
+import "example.com/m/pkg/policytest"
+
+func TestOther(t *testing.T) { policytest.Run(t) }
+-- models/plain_test.go --
+//go:build !interleave
+
+package models
+
+// Claim: New is pure.
+func TestPlain(t *testing.T) { t.Log() }
+`))
+	got := ""
+	for _, row := range rows {
+		for _, claim := range row.Claims {
+			switch claim.Text {
+			case "Prepare builds.":
+				for _, one := range claim.Code[0].Ranges {
+					got += one.Name + " "
+				}
+				got += fmt.Sprint(claim.By[0].Runs)
+			case "New is pure.":
+				for _, quote := range claim.By {
+					got += fmt.Sprint(quote.Runs)
+				}
+			}
+		}
+	}
+	const want = "[{models TestPlain }][{pkg FuzzNew }][{pkg/policytest TestOwn }]" +
+		"pkg.T.Prepare pkg/a.A.Prepare pkg/b.B.Prepare pkg/c.C.Prepare pkg/d.D.Prepare pkg/e.E.Prepare " +
+		"[{pkg/a TestA } {pkg/b TestB } {pkg/c TestC } {pkg/d TestD } {pkg/e TestE }]"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestEvidence_TellsWhatTestsJudgeBy(t *testing.T) {
 	rows := Evidence(grow(t, soundClaims, `
 -- pkg/means_test.go --
 package poise_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/leanovate/gopter"

@@ -47,6 +47,9 @@ docs/old.md
 `
 
 func TestSentences_ReportsEveryFault(t *testing.T) {
+	if n := Sentences(grow(t, soundSentences)).Checked; n != 8 {
+		t.Errorf("it looked at %d sentences of the sound tree, want 8", n)
+	}
 	plant(t, Sentences, soundSentences, []fault{
 		{"sentences that nobody has classified", `
 -- docs/more.md --
