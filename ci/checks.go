@@ -92,6 +92,15 @@ func unit(ctx context.Context, w *workspace) result {
 	return w.goTest(ctx, newStream(module), nil, paths(mine)...)
 }
 
+// texts compares what the documents and the comments say with the code.
+func texts(ctx context.Context, w *workspace) result {
+	module, pkgs, err := w.packages(ctx, "drift")
+	if r, stop := cannot(pkgs, err, "there is no package in drift"); stop {
+		return r
+	}
+	return w.goTest(ctx, newStream(module), nil, paths(pkgs)...)
+}
+
 func race(ctx context.Context, w *workspace) result {
 	module, pkgs, err := w.packages(ctx, "pkg")
 	if r, stop := cannot(pkgs, err, "there is no package in pkg"); stop {

@@ -42,9 +42,14 @@ var layers = []layer{
 		notShown: "Inputs and orders of events that no test names.",
 	},
 	{
-		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: drift,
+		name: "drift", target: "check", limit: 10 * time.Minute, owns: []string{"drift"}, run: texts,
 		shows:    "Claims, links, counts, layering, the exported API and the words of the documentation agree with the code.",
 		notShown: "Whether a claim is worth making, or its test a good one.",
+	},
+	{
+		name: "claims", target: "claims", limit: 10 * time.Minute, run: claims,
+		shows:    "Every check that quotes a promise passes alone, and its own coverage reaches the code that keeps the promise.",
+		notShown: "Whether the check would notice if that code broke the promise.",
 	},
 	{
 		name: "platforms", target: "platforms", limit: 10 * time.Minute, run: onPlatforms,
@@ -92,6 +97,11 @@ var layers = []layer{
 		notShown: "Changes in the other packages, and those that no operator makes.",
 	},
 	{
+		name: "kills", target: "kills", limit: 15 * time.Minute, run: kills,
+		shows:    "Of every claim that is not listed as open, a test that quotes it fails if a small change is made in the code that keeps it.",
+		notShown: "Whether every change of that code is noticed, and the claims that are listed.",
+	},
+	{
 		name: "bench", target: "bench", limit: 10 * time.Minute, run: bench,
 		shows:    "The benchmarks run; allocation budgets and ratios within this run hold.",
 		notShown: "Speed elsewhere: times belong to this machine at this moment, so they are shown and fail nothing.",
@@ -107,7 +117,3 @@ var layers = []layer{
 		notShown: "Other browsers, and whether a reader finds what is looked for.",
 	},
 }
-
-// notBuilt names the layers to come. Their make targets say so and fail, and
-// verify does not list them.
-var notBuilt = []string{}

@@ -36,8 +36,7 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		Seeds: record.Seeds{
 			Property: w.settings.seed, PropertyChecks: w.settings.checks, FuzzExecutions: w.settings.fuzzExecs,
 		},
-		NotBuilt: notBuilt,
-		Timing:   record.Timing{Started: begin.UTC(), Machine: record.Machine{CPUs: runtime.NumCPU(), CPU: cpuModel()}},
+		Timing: record.Timing{Started: begin.UTC(), Machine: record.Machine{CPUs: runtime.NumCPU(), CPU: cpuModel()}},
 	}
 	for i, l := range rows {
 		fmt.Fprintf(out, "%2d/%d  %-12s ", i+1, len(rows), l.name)
@@ -55,6 +54,10 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		r.Toolchain.TLC = cmp.Or(r.Toolchain.TLC, found.tlc)
 		r.Timing.Benchmarks = append(r.Timing.Benchmarks, found.shown.Benchmarks...)
 		r.Timing.Budgets = append(r.Timing.Budgets, found.shown.Budgets...)
+		if found.shown.Reached != nil {
+			r.Timing.Reached = found.shown.Reached
+		}
+		r.Timing.Noticed = append(r.Timing.Noticed, found.shown.Noticed...)
 		r.Timing.Demo = cmp.Or(r.Timing.Demo, found.shown.Demo)
 		printLayer(out, row, found.failures, time.Since(start))
 	}
@@ -169,9 +172,6 @@ func verify(ctx context.Context, w *workspace, h *host, rows []layer, out io.Wri
 		return err
 	}
 	fmt.Fprintf(out, "\nrecord %s, report %s\n", recordFile, reportFile)
-	if len(r.NotBuilt) > 0 {
-		fmt.Fprintf(out, "not yet part of verify: %s\n", strings.Join(r.NotBuilt, ", "))
-	}
 	printEnd(out, r)
 	if !r.AllPassed() {
 		return errNotAllPassed

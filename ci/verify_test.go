@@ -264,11 +264,6 @@ func TestMakefile_EveryLayerHasItsTarget(t *testing.T) {
 			t.Errorf("make %s does not run the layer %s: %q", l.target, l.name, recipes[l.target])
 		}
 	}
-	for _, name := range notBuilt {
-		if !strings.Contains(recipes[name], "not built yet") {
-			t.Errorf("make %s runs %q, want not built yet", name, recipes[name])
-		}
-	}
 }
 
 func TestMakefile_EveryTargetIsPhonyAndInHelp(t *testing.T) {
@@ -314,11 +309,6 @@ func TestLayers_AreNamedOnceAndBounded(t *testing.T) {
 			if !known[n] {
 				t.Errorf("layer %q needs %q, which setup does not know", l.name, n)
 			}
-		}
-	}
-	for _, name := range notBuilt {
-		if seen[name] {
-			t.Errorf("%q is a layer, so it is built", name)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package drift
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"go/ast"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,6 +27,18 @@ type sentence struct {
 	file string
 	line int
 	of   string // the declaration that promises it, or the check that quotes it
+	code string // what a Code line below it says
+}
+
+// id names a Contract bullet as long as its declaration and its words stand.
+func (s sentence) id() string {
+	sum := sha256.Sum256([]byte(s.text))
+	return fmt.Sprintf("%s.%s-%x", path.Base(path.Dir(s.file)), s.of, sum[:4])
+}
+
+// codeNames are the names of a Code line.
+func (s sentence) codeNames() []string {
+	return strings.FieldsFunc(s.code, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 func (s sentence) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
@@ -47,14 +61,38 @@ func Claims(repo *Repo) (Report, ClaimCounts) {
 		byText[bullet.text] = bullet
 	}
 
+	code, narrowed := codeOf(repo), map[string]bool{}
 	quoted := map[string]bool{}
 	for _, quote := range quotesOf(repo, &report) {
-		if _, known := byText[quote.text]; !known {
+		bullet, known := byText[quote.text]
+		if !known {
 			report.fail(quote.file, quote.line, "read the contract again, then correct the quote and, if need be, the check",
 				"no Contract bullet says %q", quote.text)
 			continue
 		}
 		quoted[quote.text] = true
+		for _, name := range quote.codeNames() {
+			narrowed[quote.text] = true
+			if len(code.named(path.Dir(bullet.file), name)) == 0 {
+				report.fail(quote.file, quote.line, "name functions and methods of "+path.Dir(bullet.file)+", or with the folder in front",
+					"%q is kept by %s, which is no function with a body", quote.text, name)
+			}
+		}
+	}
+	ids := map[string]string{}
+	for _, bullet := range bullets {
+		if byText[bullet.text] != bullet {
+			continue
+		}
+		id := bullet.id()
+		if other := ids[id]; other != "" {
+			report.fail(bullet.file, bullet.line, "use more digits in claims.go", "the Contract bullet %q has the id of another", bullet.text)
+		}
+		ids[id] = bullet.text
+		if quoted[bullet.text] && !narrowed[bullet.text] && len(code.of(bullet)) == 0 {
+			report.fail(bullet.file, bullet.line, "write a Code line below one of its Claim lines",
+				"%s has no code of its own, so nothing says which code keeps %q", bullet.of, bullet.text)
+		}
 	}
 
 	excepted := map[string]bool{}
@@ -127,7 +165,7 @@ func (f *GoFile) contract(decl declaration, report *Report) []sentence {
 		case text == "":
 			open = false
 		case bulletMark.MatchString(line.text):
-			bullets = append(bullets, sentence{bulletMark.ReplaceAllString(line.text, ""), f.Path, line.line, decl.name})
+			bullets = append(bullets, sentence{text: bulletMark.ReplaceAllString(line.text, ""), file: f.Path, line: line.line, of: decl.name})
 			open = true
 		case open && strings.HasPrefix(line.text, " "):
 			bullets[len(bullets)-1].text += " " + text
@@ -304,23 +342,27 @@ func (r *Repo) mentions(declared *ast.Ident) bool {
 }
 
 // claimsIn reads the Claim lines of one comment. A claim goes on over the lines
-// below it until an empty line or the next claim.
+// below it until an empty line, the next claim, or the line that says which code
+// keeps it, which goes on in the same way.
 func claimsIn(file string, lines []docLine) []sentence {
 	var claims []sentence
-	open := false
+	var open *string
 	for _, line := range lines {
 		text := strings.TrimSpace(line.text)
 		if rest, ok := strings.CutPrefix(text, "Claim:"); ok {
 			claims = append(claims, sentence{text: rest, file: file, line: line.line})
-			open = true
+			open = &claims[len(claims)-1].text
+		} else if rest, ok := strings.CutPrefix(text, "Code:"); ok && open != nil {
+			open = &claims[len(claims)-1].code
+			*open = rest
 		} else if text == "" {
-			open = false
-		} else if open {
-			claims[len(claims)-1].text += " " + text
+			open = nil
+		} else if open != nil {
+			*open += " " + text
 		}
 	}
 	for i := range claims {
-		claims[i].text = oneLine(claims[i].text)
+		claims[i].text, claims[i].code = oneLine(claims[i].text), oneLine(claims[i].code)
 	}
 	return claims
 }

@@ -49,7 +49,9 @@ func New() Policy { return nil }
 // # Contract
 //
 //   - Close is final.
-func (*T) Close() {}
+func (*T) Close() { println() }
+
+func (*T) Prepare() error { return nil }
 -- pkg/poise_test.go --
 package poise_test
 
@@ -276,6 +278,87 @@ More never begins.
 			"drift/exceptions.txt:12 no Contract bullet says",
 			"drift/exceptions.txt:12 has no reason",
 		}},
+	})
+}
+
+func TestClaims_ReportsWhatHasNoCode(t *testing.T) {
+	plant(t, claims, soundClaims, []fault{
+		{"a Code line that names nothing with a body", `
+-- pkg/more.go --
+package poise
+
+// More does more.
+//
+// # Contract
+//
+//   - More is more.
+func More() error { return nil }
+
+func hollow() {}
+-- pkg/more_test.go --
+package poise_test
+
+// Claim: More is more.
+// Code: More, T.Close, pkg.New,
+// hollow, lost, pkg/other.More
+func TestMore(t *testing.T) { t.Log() }
+`, []string{
+			`pkg/more_test.go:3 "More is more." is kept by hollow, which is no function with a body`,
+			`pkg/more_test.go:3 "More is more." is kept by lost`, `pkg/more_test.go:3 "More is more." is kept by pkg/other.More`,
+		}},
+		{"two promises of one declaration whose ids agree", `
+-- pkg/more.go --
+package poise
+
+// Plain is plain.
+//
+// # Contract
+//
+//   - Plain 142411 is plain.
+//   - Plain 161486 is plain.
+func Plain() error { return nil }
+-- pkg/more_test.go --
+package poise_test
+
+// Claim: Plain 142411 is plain.
+//
+// Claim: Plain 161486 is plain.
+func TestMore(t *testing.T) { t.Log() }
+`, []string{`pkg/more.go:8 the Contract bullet "Plain 161486 is plain." has the id of another`}},
+		{"a type without methods, an interface that nobody implements and a function without statements", `
+-- pkg/more.go --
+package poise
+
+// Plain is plain.
+//
+// # Contract
+//
+//   - Plain is plain.
+type Plain struct{}
+
+// Other is another.
+//
+// # Contract
+//
+//   - Other is other.
+type Other interface{ Prepare(int) error }
+
+// Hollow does nothing.
+//
+// # Contract
+//
+//   - Hollow does nothing.
+func Hollow() {}
+-- pkg/more_test.go --
+package poise_test
+
+// Claim: Plain is plain.
+//
+// Claim: Other is other.
+//
+// Claim: Hollow does nothing.
+func TestMore(t *testing.T) { t.Log() }
+`, []string{"pkg/more.go:7 Plain has no code of its own", "pkg/more.go:14 Other has no code of its own", "pkg/more.go:21 Hollow has no code of its own"}},
 	})
 }
 

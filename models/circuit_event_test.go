@@ -166,6 +166,7 @@ func TestCircuit_EventsAgainstTheEndOfTelling(t *testing.T) {
 }
 
 // Claim: The Observer may use the circuit; an event that it causes arrives after it has returned.
+// Code: Circuit.deliver
 func TestCircuit_ObserverThatForcesAgainstAForce(t *testing.T) {
 	explore.Check(t, explore.Model[*observed]{
 		Name:     "circuit events: an Observer that makes a transition, against another",

@@ -32,8 +32,6 @@ func twinPair(size, word, n *big.Int) (first, second *big.Int, taken bool) {
 	return first, second, low.Cmp(new(big.Int).Mod(size, outcomes)) >= 0
 }
 
-// Claim: Below returns each number under its bound with equal probability.
-//
 // Every word of eight bits is tried: each number comes from exactly as many words
 // as every other. TestGenerator_LawDrawsAsTheTwin ties the shipped 64-bit code to
 // the same formula.
@@ -55,9 +53,6 @@ func TestBelowTwin_GivesEachNumberEquallyManyWords(t *testing.T) {
 	}
 }
 
-// Claim: Pair returns each ordered pair of two distinct numbers under its bound
-// with equal probability.
-//
 // Every word of eight bits is tried, for every bound whose pairs fit the word, and
 // every word of twelve bits for a few bounds.
 func TestPairTwin_GivesEachOrderedPairEquallyManyWords(t *testing.T) {

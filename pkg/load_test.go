@@ -40,6 +40,7 @@ func queries() map[string]poise.Query {
 }
 
 // Claim: A pick asks the tracker of each compared candidate at most once.
+// Code: View.Load
 func TestLoadTracker_IsReadAtMostOncePerPick(t *testing.T) {
 	for name, p := range loadAware(t) {
 		for asked, query := range queries() {
@@ -81,6 +82,7 @@ func readsOf(meters []*meter) []int {
 }
 
 // Claim: A load that a tracker cannot tell fails the pick with ErrLoadOverflow.
+// Code: View.Load
 func TestLoadTracker_ThatFailsFailsThePick(t *testing.T) {
 	for name, p := range loadAware(t) {
 		for asked, query := range queries() {

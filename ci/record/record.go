@@ -20,7 +20,7 @@ import (
 
 // Schema names this version of the shape. A reader that knows it may rely on
 // every required key; a change that breaks such a reader gets a new number.
-const Schema = "poise-verification/1"
+const Schema = "poise-verification/2"
 
 //go:embed verification.schema.json
 var schemaJSON []byte
@@ -44,7 +44,6 @@ type Record struct {
 	Toolchain Toolchain `json:"toolchain"`
 	Seeds     Seeds     `json:"seeds"`
 	Layers    []Layer   `json:"layers"`
-	NotBuilt  []string  `json:"not_built"` // layers that verify does not have yet
 	Models    []Model   `json:"models,omitempty"`
 	Specs     []Spec    `json:"specs,omitempty"`
 	// Simulations are the scenarios of the simulator, a file of them each.
@@ -102,21 +101,44 @@ type Model struct {
 	Replay     string  `json:"replay,omitempty"`   // what replays it
 }
 
-// Evidence is one type with its Contract sentences, and the files that quote one of
-// them above a check, by kind of evidence.
+// Evidence is one type with its Contract sentences, and the checks that quote one of
+// them, by what they judge by.
 type Evidence struct {
-	Type     string              `json:"type"`
-	Promises int                 `json:"promises"`
-	Kinds    map[string][]string `json:"kinds"`
-	Claims   []Claim             `json:"claims,omitempty"` // the sentences; as many as Promises
+	Type   string             `json:"type"`
+	Means  map[string][]Check `json:"means"`
+	Claims []Claim            `json:"claims"` // the sentences
+}
+
+// Means are what a check can judge by, in the order of tables.
+var Means = []string{
+	"example", "rapid", "gopter", "policytest", "golden", "twin", "race", "fuzz", "model", "histories", "walk", "specification", "simulation",
+}
+
+// Check is a test, a fuzz target or a law in its file; a specification has no name in it.
+type Check struct {
+	File string `json:"file"`
+	Of   string `json:"of"`
 }
 
 // Claim is one Contract sentence with the checks that quote it.
 type Claim struct {
-	Text string  `json:"text"`
-	File string  `json:"file"`
-	Of   string  `json:"of"` // the declaration that promises it
-	By   []Quote `json:"by"`
+	ID   string   `json:"id"` // stays as long as the declaration and the words do
+	Text string   `json:"text"`
+	File string   `json:"file"`
+	Of   string   `json:"of"`   // the declaration that promises it
+	Code []string `json:"code"` // what keeps it: functions, or types by their methods
+	By   []Quote  `json:"by"`
+}
+
+// Noticed is one small change of the code of a claim that a check which quotes it
+// noticed: the first that was tried.
+type Noticed struct {
+	Claim   string `json:"claim"`  // its id
+	Mutant  string `json:"mutant"` // its id
+	At      string `json:"at"`     // file:line
+	Was     string `json:"was"`
+	Becomes string `json:"becomes"`
+	By      string `json:"by"` // the test
 }
 
 // Quote is one check that quotes a claim.
@@ -124,6 +146,8 @@ type Quote struct {
 	Kind string `json:"kind"`
 	File string `json:"file"`
 	Of   string `json:"of"` // the check; empty in a specification
+	// Reaches: run alone, it reaches code of the claim.
+	Reaches bool `json:"reaches"`
 }
 
 // Mutation is the result of a campaign of mutants. The numbers of Statuses add up
@@ -228,6 +252,12 @@ type Timing struct {
 	Benchmarks []Benchmark   `json:"benchmarks"`
 	Budgets    []Budget      `json:"budgets"`
 	Demo       *Demo         `json:"demo,omitempty"`
+	// Reached are, by the id of a claim, the functions of its code that its checks
+	// reach. Which of two ways a race takes is not the same in every run.
+	Reached map[string][]string `json:"reached,omitempty"`
+	// Noticed are changes of code that the checks of its claims noticed, one a claim. It
+	// is the first that was, which a test of many goroutines need not always notice.
+	Noticed []Noticed `json:"noticed,omitempty"`
 }
 
 // Machine is where the figures were taken.
@@ -373,11 +403,6 @@ func Decode(b []byte) (Record, error) {
 
 // addsUp holds sums that the schema cannot express against what they sum up.
 func (r Record) addsUp() error {
-	for _, e := range r.Evidence {
-		if n := len(e.Claims); n > 0 && n != e.Promises {
-			return fmt.Errorf("record: %s has %d promises and %d claims", e.Type, e.Promises, n)
-		}
-	}
 	if m := r.Mutation; m != nil {
 		sum := 0
 		for _, n := range m.Statuses {

@@ -20,8 +20,7 @@ func sample() record.Record {
 			{Name: "b", Target: "b", Status: record.Failed, Shows: "x", NotShown: "y", Counts: map[string]int{"passed": 0, "failed": 2}, Failures: []string{"T2", "T1"}},
 			{Name: "c", Target: "c", Status: record.NotRun, Shows: "x", NotShown: "y", Reason: "why"},
 		},
-		NotBuilt: []string{"later"},
-		Timing:   record.Timing{Started: time.Unix(0, 0).UTC(), Machine: record.Machine{CPUs: 2, CPU: "one"}},
+		Timing: record.Timing{Started: time.Unix(0, 0).UTC(), Machine: record.Machine{CPUs: 2, CPU: "one"}},
 	}
 }
 
@@ -101,9 +100,15 @@ func TestEncode_BadRecordIsRefused(t *testing.T) {
 		{"mutants that do not add up", func(r *record.Record) {
 			r.Mutation = &record.Mutation{Discovered: 3, Statuses: map[string]int{"killed": 1, "survived": 1}, Mutants: []record.Mutant{}}
 		}, "of 3 mutants the statuses count 2"},
-		{"claims that are not as many as the promises", func(r *record.Record) {
-			r.Evidence = []record.Evidence{{Type: "T", Promises: 2, Kinds: map[string][]string{}, Claims: []record.Claim{{Text: "x", File: "f", Of: "T", By: []record.Quote{}}}}}
-		}, "T has 2 promises and 1 claims"},
+		{"a type without claims", func(r *record.Record) {
+			r.Evidence = []record.Evidence{{Type: "T", Means: map[string][]record.Check{}, Claims: []record.Claim{}}}
+		}, "minItems"},
+		{"a change that was noticed by nobody", func(r *record.Record) {
+			r.Timing.Noticed = []record.Noticed{{Claim: "T-1", Mutant: "m", At: "f:1", Was: "a", Becomes: "b"}}
+		}, "minLength"},
+		{"a claim without code", func(r *record.Record) {
+			r.Evidence = []record.Evidence{{Type: "T", Means: map[string][]record.Check{}, Claims: []record.Claim{{ID: "T-1", Text: "x", File: "f", Of: "T", Code: []string{}, By: []record.Quote{}}}}}
+		}, "minItems"},
 		{"a demo without promises", func(r *record.Record) { r.Timing.Demo = &record.Demo{Policy: "p"} }, "/timing/demo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

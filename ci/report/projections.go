@@ -212,9 +212,6 @@ func summary(v view) []byte {
 		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", l.Name, l.Status, passed, failed, markdown.Replace(l.NotShown))
 	}
 	fmt.Fprintf(&b, "| all | | %s | %s | |\n", count(v.Passed()), count(v.Failed()))
-	if len(v.NotBuilt) > 0 {
-		fmt.Fprintf(&b, "\nNot part of this run: %s.\n", join(v.NotBuilt))
-	}
 	if over := v.BoundsOver().Rows; len(over) > 0 {
 		fmt.Fprintf(&b, "\n%d of %d speed bounds are over. They belong to this machine at this moment and fail nothing.\n\n| Bound | Measured | At most |\n| --- | ---: | ---: |\n", v.Bounds.Over, v.Bounds.Speed)
 		for _, o := range over {

@@ -76,12 +76,13 @@ func raceDoesNotRun(r *record.Record) {
 // full adds what the record in testdata has nothing of.
 func full(r *record.Record) {
 	r.Evidence = []record.Evidence{
-		{Type: "pkg.View", Promises: 2, Kinds: map[string][]string{"test": {"pkg/view_test.go"}, "specification": {"spec/tla/view/View.tla"}}, Claims: []record.Claim{
-			{Text: "A View <never> changes.", File: "pkg/view.go", Of: "View", By: []record.Quote{{Kind: "test", File: "pkg/view_test.go", Of: "TestX"}, {Kind: "specification", File: "spec/tla/view/View.tla"}}},
-			{Text: "A View is small.", File: "pkg/view.go", Of: "View.Len", By: []record.Quote{}},
+		{Type: "pkg.View", Means: map[string][]record.Check{"example": {{File: "pkg/view_test.go", Of: "TestX"}, {File: "pkg/view_test.go", Of: "TestY"}}, "specification": {{File: "spec/tla/view/View.tla"}}}, Claims: []record.Claim{
+			{ID: "pkg.View-1", Text: "A View <never> changes.", File: "pkg/view.go", Of: "View", Code: []string{"View"}, By: []record.Quote{{Kind: "test", File: "pkg/view_test.go", Of: "TestX", Reaches: true}, {Kind: "specification", File: "spec/tla/view/View.tla"}}},
+			{ID: "pkg.View.Len-2", Text: "A View is small.", File: "pkg/view.go", Of: "View.Len", Code: []string{"View.Len"}, By: []record.Quote{}},
 		}},
-		{Type: "pkg.Old", Promises: 1, Kinds: map[string][]string{"law": {"pkg/old_test.go"}}},
 	}
+	r.Timing.Noticed = []record.Noticed{{Claim: "pkg.View.Len-2", Mutant: "m.View.Len: literal", At: "pkg/view.go:7", Was: "n < 1", Becomes: "n <= 1", By: "TestLen"}}
+	r.Timing.Reached = map[string][]string{"pkg.View-1": {"pkg.View.Len", "pkg.View.Select"}}
 	r.Models = []record.Model{
 		{Name: "slots: two callers", Reduced: 25, BruteForce: 1000, Outcomes: 3, Test: "TestSlots/two", Schedule: "1  Load", Replay: "a1b2"},
 		{Name: "slots: one caller", Reduced: 3, BruteForce: 3, Outcomes: 1},
@@ -110,8 +111,8 @@ func mustHold(t *testing.T, page string, wants ...string) {
 
 func TestRender_SaysWhatTheRecordSays(t *testing.T) {
 	all := files(t)
-	mustHold(t, all["index.html"], "1741ea7c0de5", "go1.26.8 on linux/amd64", "staticcheck 2026.2.2", "seed 1", "models, lin, tla, mutate",
-		"Races on paths or schedules that did not happen in this run.", "So nothing here says whether the checks would notice")
+	mustHold(t, all["index.html"], "1741ea7c0de5", "go1.26.8 on linux/amd64", "staticcheck 2026.2.2", "seed 1",
+		"Races on paths or schedules that did not happen in this run.", "so nothing here says whether the checks would notice")
 	mustHold(t, all["speed.html"], "RoundRobin, one pick", ">over<", "Pick/policy=PowerOfTwoChoices/n=4096", "1,023×")
 	mustHold(t, all["demo.html"], "power-of-two-choices", "every slot was given back", "127.0.0.1:40107", "35.0 %", "request 2210")
 	mustHold(t, all["counters.html"], "generated cases", "58,000")
@@ -197,7 +198,7 @@ func TestRender_BrokenPromiseIsSaidByWord(t *testing.T) {
 
 func TestRender_PagesOfNothingAreLeftOut(t *testing.T) {
 	all := files(t, func(r *record.Record) { r.Timing.Demo, r.Timing.Budgets, r.Timing.Benchmarks = nil, nil, nil })
-	for _, name := range []string{"demo.html", "speed.html", "claims.html", "models.html", "specifications.html", "simulations.html", "mutants.html", "failures.html"} {
+	for _, name := range []string{"demo.html", "speed.html", "claims.html", "proofs.html", "models.html", "specifications.html", "simulations.html", "mutants.html", "failures.html"} {
 		if _, there := all[name]; there || strings.Contains(all["index.html"], `"`+name) {
 			t.Errorf("there is a page %s with nothing on it, or a link to it", name)
 		}
@@ -215,11 +216,23 @@ func TestRender_ModelSaysWhatAnExecutionStandsFor(t *testing.T) {
 
 func TestRender_ClaimLeadsToItsChecksAndSaysWhetherTheyPassed(t *testing.T) {
 	page := files(t, full, unitFails)["claims.html"]
-	mustHold(t, page, "A View &lt;never&gt; changes.", `<span class="status failed">failed</span> test <a href="../../pkg/view_test.go">TestX</a>`,
-		`<span class="status not-run">not run</span> specification <a href="../../spec/tla/view/View.tla">spec/tla/view/View.tla</a>`,
-		"No check quotes it", `<a href="../../pkg/view.go">View.Len</a>`, `id="type-pkg.Old"`, `<a href="../../pkg/old_test.go">pkg/old_test.go</a>`,
+	mustHold(t, page, "A View &lt;never&gt; changes.", `<span class="status failed">failed</span> reaches it: test <a href="../../pkg/view_test.go">TestX</a>`,
+		`<span class="status not-run">not run</span> <b>does not reach it</b>: specification <a href="../../spec/tla/view/View.tla">spec/tla/view/View.tla</a>`,
+		"No check quotes it", `<a href="../../pkg/view.go">View.Len</a>`, `id="claim-pkg.View.Len-2"`, "2 functions reached", "pkg.View.Len, pkg.View.Select",
+		"TestLen fails with <code>n &lt;= 1</code> in place of <code>n &lt; 1</code>, at pkg/view.go:7", "no change noticed", "Of 1 sentences a test",
+		"1 of 2 quotations do",
 		"0 are quoted by checks of which none failed, 1 by one that failed, 1 by none that ran.")
-	mustHold(t, files(t, full)["claims.html"], `<span class="status passed">passed</span> test <a href="../../pkg/view_test.go">TestX</a>`)
+	mustHold(t, files(t, full)["claims.html"], `<span class="status passed">passed</span> reaches it: test <a href="../../pkg/view_test.go">TestX</a>`)
+}
+
+func TestRender_TypeLeadsToWhoProvesWhat(t *testing.T) {
+	page := files(t, full)["proofs.html"]
+	mustHold(t, page, `<a href="claims.html#type-pkg.View">pkg.View</a>`, `<a href="#of-example-pkg.View">2</a>`, `<dt id="of-example-pkg.View">`,
+		`<a href="../../pkg/view_test.go">TestY</a>`, `<a href="../../spec/tla/view/View.tla">spec/tla/view/View.tla</a>`)
+	rows := tables(t, page)["checks by type and kind of evidence"]
+	if got := strings.Join(rows[1], " "); strings.Join(strings.Fields(got), " ") != "pkg.View 2 2 1" || len(rows[1]) != len(record.Means)+2 {
+		t.Errorf("the row of the type is %q", rows[1])
+	}
 }
 
 func TestRender_SimulationHasItsPictureAndItsWords(t *testing.T) {
@@ -254,7 +267,7 @@ func TestRender_TrendNeedsAnEarlierRun(t *testing.T) {
 }
 
 func TestRender_BadRecordIsRefused(t *testing.T) {
-	if all, err := report.Render([]byte(`{"schema":"poise-verification/1"}`)); err == nil || all != nil {
+	if all, err := report.Render([]byte(`{"schema":"poise-verification/2"}`)); err == nil || all != nil {
 		t.Errorf("got %d files and %v, want an error", len(all), err)
 	}
 }
@@ -319,9 +332,8 @@ func TestRender_FiguresAddUpToTheRecord(t *testing.T) {
 			same("models", models, len(r.Models))
 			same("executions", judged, executions)
 			mustHold(t, all["index.html"], fmt.Sprintf("%s executions judged", thousands(executions)))
-			promises, sentences := 0, 0
+			sentences := 0
 			for _, e := range r.Evidence {
-				promises += e.Promises
 				sentences += len(e.Claims)
 			}
 			for caption, rows := range tables(t, all["claims.html"]) {
@@ -330,7 +342,7 @@ func TestRender_FiguresAddUpToTheRecord(t *testing.T) {
 				}
 			}
 			same("claims", claims, sentences)
-			mustHold(t, all["index.html"], fmt.Sprintf("%d sentences that the documentation of %d types", promises, len(r.Evidence)))
+			mustHold(t, all["index.html"], fmt.Sprintf("%d sentences that the documentation of %d types", sentences, len(r.Evidence)))
 
 			simulations := tables(t, all["simulations.html"])["files"]
 			same("scenarios", len(simulations)-2, len(r.Simulations))

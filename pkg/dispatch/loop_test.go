@@ -103,6 +103,7 @@ func eject(tb testing.TB, l *dispatch.Loop, id string, now time.Time) {
 }
 
 // Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+// Code: admission.acquire
 func TestLoop_SendsAnEjectedMemberOnlyTrials(t *testing.T) {
 	l := newLoop(t, 3, nil)
 	eject(t, l, "a0", at(0))
@@ -309,6 +310,7 @@ func TestLoop_LetsBackupsTakeOverFromEjectedPrimaries(t *testing.T) {
 }
 
 // Claim: The first change of health is published at once, and the next ones at most once in PublishEvery.
+// Code: membership.publishDue
 func TestLoop_PublishesStormsTogether(t *testing.T) {
 	var woken int
 	l := newLoop(t, 100, func(c *dispatch.LoopConfig) {
@@ -351,6 +353,7 @@ func TestLoop_PublishesStormsTogether(t *testing.T) {
 }
 
 // Claim: After an error of Update the members and the picker are as before.
+// Code: membership.update
 func TestLoop_UpdateIsAllOrNothing(t *testing.T) {
 	boom := false
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
@@ -435,6 +438,7 @@ type policyFunc func(*poise.View) (poise.Picker, error)
 func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
 
 // Claim: A publication that fails leaves the last good picker serving, and is tried again.
+// Code: membership.republish
 //
 // Cases: B48, G15.
 func TestLoop_ServesOnWhenAPublicationFails(t *testing.T) {
@@ -602,10 +606,13 @@ func TestLoop_GivesTheFirstReasonThatApplies(t *testing.T) {
 }
 
 // Claim: The Observer is told under no lock, and of publications in their order.
+// Code: membership.tell
 //
 // Claim: An Observer is told of every attempt that ended and of every call that was refused.
+// Code: pkg/dispatch.Call.finish, pkg/dispatch.Loop.refused
 //
 // Claim: Publications are told in their order, one after the other.
+// Code: pkg/dispatch.membership.tell
 func TestLoop_TellsWhatHappens(t *testing.T) {
 	o := &diary{}
 	l := newLoop(t, 1, func(c *dispatch.LoopConfig) { c.Observer = o })
@@ -722,6 +729,7 @@ func TestLoop_LetsTransformsComeBackByThemselves(t *testing.T) {
 // A tracker is told of every call: began, perhaps answered, ended.
 //
 // Claim: Each call that began ends once, and is answered at most once, in between.
+// Code: Call.Answered, Call.End
 func TestLoop_TellsTrackersOfCalls(t *testing.T) {
 	var told []string
 	l := newLoop(t, 1, func(c *dispatch.LoopConfig) {
@@ -831,8 +839,10 @@ func TestLoop_LowersTheWeightOfPoorOutcomes(t *testing.T) {
 // Claim: Room is given to those who wait in the order in which they joined.
 //
 // Claim: Ready runs once for each Waiter that joined and was not abandoned, under no lock.
+// Code: ready
 //
 // Claim: A Waiter that was abandoned holds nothing.
+// Code: queue.abandon
 func TestLoop_GivesRoomInOrder(t *testing.T) {
 	l := newLoop(t, 1, nil)
 	list := specs(1)
@@ -930,6 +940,7 @@ func TestLoop_FindsTheOneThatHasRoom(t *testing.T) {
 }
 
 // Claim: Of attempts that overlap each is at another member, while there is one that was not tried.
+// Code: Attempts.claim
 func TestLoop_HedgesElsewhere(t *testing.T) {
 	l := newLoop(t, 3, nil)
 	var attempts dispatch.Attempts
@@ -954,10 +965,16 @@ func TestLoop_HedgesElsewhere(t *testing.T) {
 }
 
 // Claim: Answered judges the attempt and keeps its slot; End then tells what came later.
+// Code: Call.Answered, Call.finish
 //
 // Claim: End of the zero Call returns false.
+// Code: Call.End
+//
+// Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
+// Code: Call.End
 //
 // Claim: Answered after Answered or after End returns false and changes nothing.
+// Code: Call.Answered
 func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
 	l := newLoop(t, 1, nil)
 	var c dispatch.Call
@@ -979,6 +996,7 @@ func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
 // nobody else.
 //
 // Claim: An End with the zero instant leaves those who wait to the next Advance.
+// Code: member.ended
 func TestCall_NeedsNoInstantIfNobodyAsks(t *testing.T) {
 	wakes := 0
 	limited := func(observer observe.Observer) *dispatch.Loop {
@@ -1034,6 +1052,7 @@ func TestCall_NeedsNoInstantIfNobodyAsks(t *testing.T) {
 }
 
 // Claim: What became of a call counts for nothing at a member that was removed meanwhile.
+// Code: Call.finish, membership.update
 func TestCall_OfARemovedMemberCountsForNothing(t *testing.T) {
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
 		c.Window = &health.OutcomeWindowConfig{}

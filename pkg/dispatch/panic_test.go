@@ -95,8 +95,10 @@ func (o callsBack) Ended(observe.Ended)         { o.tell() }
 func (o callsBack) Published(observe.Published) { o.tell() }
 
 // Claim: An Observer is told under no lock, and may call the loop.
+// Code: pkg/dispatch.membership.tell, pkg/dispatch.quietly
 //
 // Claim: A panic of an Observer is dropped.
+// Code: pkg/dispatch.quietly
 func TestObserver_MayCallTheBalancerAndPanic(t *testing.T) {
 	var ask func()
 	told := 0

@@ -12,6 +12,7 @@ import (
 )
 
 // Claim: The Observer gets the event of every transition once and in order, under no lock.
+// Code: Circuit.deliver
 func TestCircuit_TellsItsObserver(t *testing.T) {
 	var events []health.CircuitEvent
 	c := newCircuit(t, health.CircuitConfig{
@@ -136,6 +137,7 @@ func panicsIn(f func(), text string) (panics bool) {
 }
 
 // Claim: A panic of the Observer reaches the caller, loses no other event and leaves no permit out.
+// Code: Circuit.deliver
 func TestCircuit_ObserverMayPanic(t *testing.T) {
 	var c *health.Circuit
 	var told []uint64

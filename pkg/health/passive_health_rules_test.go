@@ -35,6 +35,7 @@ func (f *passiveFleet) wait(d time.Duration) {
 func (f *passiveFleet) inspect(i int) health.PassiveInspection { return f.endpoints[i].Inspect(f.now) }
 
 // Claim: An endpoint that fails more often than its peers is ejected although it serves, unless as many as MaxPartialPercent are out for that.
+// Code: PassiveEndpoint.partial, PassiveEndpoint.add
 //
 // Cases: B99.
 func TestPassiveHealth_EjectsWhoServesAPart(t *testing.T) {
@@ -92,6 +93,7 @@ func TestPassiveHealth_PrefersWhoServesAPart(t *testing.T) {
 }
 
 // Claim: A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
+// Code: PassiveEndpoint.unreachable
 func TestPassiveHealth_ForgivesAFewMisses(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -111,6 +113,7 @@ func TestPassiveHealth_ForgivesAFewMisses(t *testing.T) {
 }
 
 // Claim: RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
+// Code: PassiveEndpoint.refuse, PassiveEndpoint.peersAreBusy
 func TestPassiveEndpoint_HonoursRetryAfter(t *testing.T) {
 	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1, MaxRetryAfter: 2 * time.Second, MinShare: 0.2})
 	f.rounds(20, poise.Success)
@@ -137,6 +140,7 @@ func TestPassiveEndpoint_HonoursRetryAfter(t *testing.T) {
 }
 
 // Claim: Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
+// Code: PassiveEndpoint.refuse, PassiveEndpoint.weighShare
 func TestPassiveHealth_WaitingIsNoDeath(t *testing.T) {
 	waits := func(n int) *passiveFleet {
 		f := newPassiveFleet(t, 4, health.PassiveHealthConfig{Seed: 1})
@@ -226,6 +230,7 @@ func TestPassiveHealth_HearsALateAnswer(t *testing.T) {
 }
 
 // Claim: Any other result of a call that began before the last ejection changes nothing.
+// Code: PassiveEndpoint.judge
 func TestPassiveHealth_IgnoresWhatBeganBefore(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -493,6 +498,7 @@ func TestPassiveHealth_LeavesOutTheSilentBesideTheBusy(t *testing.T) {
 }
 
 // Claim: A clock that steps freezes nothing: what waits for a time waits at most once more.
+// Code: PassiveHealth.enter
 //
 // Cases: B101.
 func TestPassiveHealth_SurvivesClockSteps(t *testing.T) {
@@ -592,6 +598,7 @@ func TestPassiveEndpoint_AsksOthersAboutASuspect(t *testing.T) {
 }
 
 // Claim: In fleets of any size each success of a peer counts in the end.
+// Code: PassiveEndpoint.count
 func TestPassiveHealth_CountsInBatches(t *testing.T) {
 	for _, n := range []int{31, 32, 33, 100, 1000} {
 		f := newPassiveFleet(t, n, health.PassiveHealthConfig{Seed: 1})
@@ -691,6 +698,7 @@ func TestPassiveHealth_Golden(t *testing.T) {
 }
 
 // Claim: Share of an endpoint that returns grows with each of its successes, and with time if it gets no call.
+// Code: PassiveEndpoint.returned, PassiveEndpoint.setReturn
 //
 // Otherwise it would wait long for its calls where there are few: the less it gets, the
 // less it grows.

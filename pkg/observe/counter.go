@@ -6,21 +6,24 @@ import (
 	"github.com/copyleftdev/poise-go/pkg/internal/syncx"
 )
 
-// counter counts up, and stays at the largest number once it is there.
+// counter counts up, and shows the largest number once it is full.
+//
+// It is full at half of what it could hold, so that one atomic addition will do: what is
+// added to a full one, of which each part is less than a thousandth of the other half, is
+// taken away again long before it could begin anew.
 type counter struct{ n syncx.Uint64 }
 
-// add adds without ever showing a smaller number.
+const full = 1 << 63
+
 func (c *counter) add(delta uint64) {
-	for {
-		was := c.n.Load()
-		is := was + delta
-		if is < was {
-			is = math.MaxUint64
-		}
-		if is == was || c.n.CompareAndSwap(was, is) {
-			return
-		}
+	if c.n.Add(delta) > full {
+		c.n.Store(full)
 	}
 }
 
-func (c *counter) load() uint64 { return c.n.Load() }
+func (c *counter) load() uint64 {
+	if n := c.n.Load(); n < full {
+		return n
+	}
+	return math.MaxUint64
+}

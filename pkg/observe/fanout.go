@@ -31,13 +31,11 @@ func (f Fanout) Published(p Published) { f.each(func(o Observer) { o.Published(p
 
 func (f Fanout) each(tell func(Observer)) {
 	for _, o := range f {
-		if o != nil {
-			quietly(tell, o)
-		}
+		quietly(tell, o)
 	}
 }
 
-// quietly drops a panic, as a loop does that tells one Observer.
+// quietly drops a panic, as a loop does that tells one Observer; that of a nil one, too.
 func quietly(tell func(Observer), o Observer) {
 	defer func() { _ = recover() }()
 	tell(o)

@@ -3,47 +3,58 @@ package observe
 import (
 	"encoding/json"
 	"math"
-	"slices"
 	"time"
 )
 
-// attemptBounds are the upper bounds of the buckets of attempts, and decisionBounds
-// those of decisions. One more bucket has no bound.
+// times is what a histogram counts: its buckets by their upper bounds, beside the last
+// one, which has none, and the unit of its sum.
+type times struct {
+	bounds [buckets - 1]time.Duration
+	unit   time.Duration
+}
+
+const buckets = 11
+
 var (
-	attemptBounds = [...]time.Duration{
+	// A sum of the microseconds of many calls at once lasts for ages, one of nanoseconds
+	// would be full within weeks.
+	attemptTimes = times{[...]time.Duration{
 		time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond, 50 * time.Millisecond,
 		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 5 * time.Second,
-	}
-	decisionBounds = [...]time.Duration{
+	}, time.Microsecond}
+	decisionTimes = times{[...]time.Duration{
 		100, 250, 500, time.Microsecond, 2500, 5 * time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond,
 		time.Millisecond, 10 * time.Millisecond,
-	}
+	}, time.Nanosecond}
 )
 
-// histogram counts durations by bucket. It is filled without its bounds, which are a
-// slice of buckets-1 of them.
+// longest is what one duration adds to a sum at most, in its unit: more than a hundred
+// days of nanoseconds.
+const longest = 1 << 53
+
+// histogram counts durations by bucket.
 type histogram struct {
-	buckets [len(attemptBounds) + 1]counter
-	sum     counter // nanoseconds
+	counts [buckets]counter
+	sum    counter
 }
 
 // observe counts a duration; a negative one as 0.
-func (h *histogram) observe(d time.Duration, bounds []time.Duration) {
+func (h *histogram) observe(d time.Duration, of *times) {
 	d = max(d, 0)
 	i := 0
-	for i < len(bounds) && d > bounds[i] {
+	for i < len(of.bounds) && d > of.bounds[i] {
 		i++
 	}
-	h.buckets[i].add(1)
-	h.sum.add(uint64(d))
+	h.counts[i].add(1)
+	h.sum.add(min(uint64(d/of.unit), longest))
 }
 
 // read returns what was counted.
-func (h *histogram) read(bounds []time.Duration) Histogram {
-	r := Histogram{bounds: bounds, sum: h.sum.load()}
+func (h *histogram) read(of *times) Histogram {
+	r := Histogram{times: of, sum: h.sum.load()}
 	var all uint64
-	for i := range h.buckets {
-		n := h.buckets[i].load()
+	for i := range h.counts {
+		n := h.counts[i].load()
 		if all += n; all < n {
 			all = math.MaxUint64
 		}
@@ -54,17 +65,17 @@ func (h *histogram) read(bounds []time.Duration) Histogram {
 
 // Histogram is how many durations were at most so long, as counted at one time.
 //
-// The zero value has counted nothing.
+// The zero value has counted nothing, and has no buckets.
 //
 // # Contract
 //
 //   - A duration counts in the first bucket whose bound is not below it, and in all after that.
 //   - The count of a Histogram is that of its last bucket, which has no bound.
-//   - The sum of a Histogram loses no part of a duration, and stays at the largest number once it is there.
+//   - The sum of a Histogram has the whole microseconds of attempts, and the nanoseconds of decisions.
 type Histogram struct {
-	bounds []time.Duration
-	counts [len(attemptBounds) + 1]uint64
-	sum    uint64
+	times  *times
+	counts [buckets]uint64
+	sum    uint64 // in the unit of times
 }
 
 // Bucket is how many durations were at most the bound.
@@ -79,24 +90,29 @@ type Bucket struct {
 
 // Buckets returns the buckets, by bound.
 func (h Histogram) Buckets() []Bucket {
-	all := make([]Bucket, len(h.counts))
+	if h.times == nil {
+		return nil
+	}
+	all := make([]Bucket, buckets)
 	for i := range all {
 		all[i].Count = h.counts[i]
-		if i < len(h.bounds) {
-			all[i].Bound = h.bounds[i]
-		}
+	}
+	for i, bound := range h.times.bounds {
+		all[i].Bound = bound
 	}
 	return all
 }
 
 // Count returns how many durations were counted.
-func (h Histogram) Count() uint64 { return h.counts[len(h.counts)-1] }
+func (h Histogram) Count() uint64 { return h.counts[buckets-1] }
 
-// Sum returns the durations together.
-func (h Histogram) Sum() time.Duration { return time.Duration(min(h.sum, math.MaxInt64)) }
-
-// Bounds returns the upper bounds of the buckets but the last.
-func (h Histogram) Bounds() []time.Duration { return slices.Clone(h.bounds) }
+// Seconds returns the durations together.
+func (h Histogram) Seconds() float64 {
+	if h.times == nil {
+		return 0
+	}
+	return float64(h.sum) / float64(time.Second/h.times.unit)
+}
 
 // MarshalJSON writes the count, the sum and the buckets, durations in seconds.
 func (h Histogram) MarshalJSON() ([]byte, error) {
@@ -104,18 +120,18 @@ func (h Histogram) MarshalJSON() ([]byte, error) {
 		LE    *float64 `json:"le"` // null for the last bucket
 		Count uint64   `json:"count"`
 	}
-	var buckets []bucket
-	for i, b := range h.Buckets() {
+	list := []bucket{}
+	for _, b := range h.Buckets() {
 		of := bucket{Count: b.Count}
-		if i < len(h.bounds) {
+		if b.Bound != 0 {
 			bound := b.Bound.Seconds()
 			of.LE = &bound
 		}
-		buckets = append(buckets, of)
+		list = append(list, of)
 	}
 	return json.Marshal(struct {
 		Count   uint64   `json:"count"`
 		Sum     float64  `json:"sum_seconds"`
 		Buckets []bucket `json:"buckets"`
-	}{h.Count(), float64(h.sum) / float64(time.Second), buckets})
+	}{h.Count(), h.Seconds(), list})
 }

@@ -39,7 +39,9 @@ type Metrics struct {
 	readinessFailures counter
 	publications      counter
 	became            [reasons]counter
-	members, eligible syncx.Uint64
+	// levels are the members, in the upper half, and the eligible ones: both of one
+	// publication.
+	levels syncx.Uint64
 }
 
 // reasons is how many values a poise.Reason has.
@@ -56,14 +58,14 @@ func (m *Metrics) Decided(d Decided) {
 	count(m.decisions[:], d.Kind, DecidedFailed)
 	count(m.scopes[:], d.Scope, ScopeUnknown)
 	if d.Took > 0 {
-		m.decided.observe(d.Took, decisionBounds[:])
+		m.decided.observe(d.Took, &decisionTimes)
 	}
 }
 
 // Attempted counts an attempt.
 func (m *Metrics) Attempted(a Attempted) {
 	count(m.attempts[:], a.Kind, AttemptOther)
-	m.attempted.observe(a.Took, attemptBounds[:])
+	m.attempted.observe(a.Took, &attemptTimes)
 }
 
 // ReadinessFailed counts a candidate that could not be made ready for work.
@@ -98,8 +100,7 @@ func (m *Metrics) Published(p Published) {
 	for _, c := range p.Changed {
 		count(m.became[:], c.Is, poise.ExcludedByUser)
 	}
-	m.members.Store(uint64(p.Members))
-	m.eligible.Store(uint64(p.Eligible))
+	m.levels.Store(uint64(p.Members)<<32 | uint64(uint32(p.Eligible)))
 }
 
 // count counts a value of an enumeration; one that is not of it counts as otherwise.
@@ -112,10 +113,11 @@ func count[K ~uint8](counters []counter, value, otherwise K) {
 
 // Snapshot returns what was counted so far.
 func (m *Metrics) Snapshot() Snapshot {
+	levels := m.levels.Load()
 	s := Snapshot{
-		decided: m.decided.read(decisionBounds[:]), attempted: m.attempted.read(attemptBounds[:]),
+		decided: m.decided.read(&decisionTimes), attempted: m.attempted.read(&attemptTimes),
 		retries: m.retries.load(), readinessFailures: m.readinessFailures.load(), publications: m.publications.load(),
-		members: m.members.Load(), eligible: m.eligible.Load(),
+		members: levels >> 32, eligible: uint64(uint32(levels)),
 	}
 	read(s.decisions[:], m.decisions[:])
 	read(s.scopes[:], m.scopes[:])
@@ -135,9 +137,6 @@ func read(into []uint64, from []counter) {
 
 // String returns the Snapshot in JSON, which makes a Metrics an expvar.Var.
 func (m *Metrics) String() string {
-	text, err := m.Snapshot().MarshalJSON()
-	if err != nil { // it holds nothing that JSON cannot say
-		return "null"
-	}
+	text, _ := m.Snapshot().MarshalJSON() // it holds nothing that JSON cannot say
 	return string(text)
 }

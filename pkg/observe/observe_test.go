@@ -80,7 +80,6 @@ func TestEvents_AreReadableInJSON(t *testing.T) {
 	}
 }
 
-// Claim: An Observer is told under no lock, and may call the loop.
 func TestNobody_DoesNothing(t *testing.T) {
 	var o observe.Observer = observe.Nobody{}
 	o.Refused(observe.Refusal{})

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"iter"
+	"math"
 	"time"
 
 	poise "github.com/copyleftdev/poise-go/pkg"
@@ -60,10 +61,7 @@ func (p *Policy) Prepare(view *poise.View) (poise.Picker, error) {
 	if err != nil || inner == nil {
 		return nil, err
 	}
-	of := &picker{policy: p, inner: inner, view: view}
-	if p.cfg.Scopes {
-		of.first = firstPriority(view)
-	}
+	of := &picker{policy: p, inner: inner, view: view, first: firstPriority(view)}
 	if _, ok := inner.(poise.Preferrer); ok {
 		return preferrer{of}, nil
 	}
@@ -75,7 +73,7 @@ type picker struct {
 	policy *Policy
 	inner  poise.Picker
 	view   *poise.View
-	first  uint32 // the most preferred priority of the View, with Scopes
+	first  uint32 // the most preferred priority of the View
 }
 
 // Pick picks, and tells.
@@ -89,15 +87,11 @@ func (p *picker) Pick(q poise.Query) (poise.Selection, error) {
 		began = cfg.Clock()
 	}
 	selection, err := p.inner.Pick(q)
-	d := Decided{Kind: DecisionKindOf(err), Candidates: p.view.Len(), Selected: -1}
+	d := Decided{Kind: DecisionKindOf(err), Candidates: p.view.Len()}
 	if cfg.Clock != nil {
 		d.Took = cfg.Clock().Sub(began)
 	}
-	if err == nil {
-		if i, bad := p.view.Index(selection); bad == nil {
-			d.Selected = i
-		}
-	}
+	d.Selected, _ = p.view.Index(selection) // -1 of none
 	if cfg.Scopes {
 		d.Scope = p.scope(&q.Why.Scope)
 	}
@@ -125,11 +119,9 @@ func (p *picker) scope(of *poise.ScopeChoice) ScopeKind {
 
 // firstPriority returns the most preferred priority of the View.
 func firstPriority(view *poise.View) uint32 {
-	var first uint32
-	for i, s := range view.All() {
-		if i == 0 || s.Priority < first {
-			first = s.Priority
-		}
+	first := uint32(math.MaxUint32)
+	for _, s := range view.All() {
+		first = min(first, s.Priority)
 	}
 	return first
 }

@@ -77,6 +77,11 @@ func TestPolicy_TellsOfEachPick(t *testing.T) {
 	for range 3 {
 		_, _ = picker.Pick(poise.Query{})
 	}
+	var passed int
+	observe.DecisionObserverFunc(func(d observe.Decided) { passed += d.Candidates }).Decided(told[0])
+	if passed != 3 {
+		t.Errorf("the function is told of %d candidates", passed)
+	}
 	empty, err := p.Prepare(viewOf(t))
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +118,7 @@ func TestPolicy_TellsOfEachPick(t *testing.T) {
 
 // A priority that is short of members spills, and panics when too few are left.
 func TestPolicy_TellsWhereAPickWasMade(t *testing.T) {
-	scopes := func(ready int) map[observe.ScopeKind]int {
+	scopes := func(ready int, backup poise.Reason) map[observe.ScopeKind]int {
 		var list []poise.Sample
 		for i := range 10 {
 			s := poise.Sample{ID: string(rune('a' + i)), Priority: 3}
@@ -122,7 +127,7 @@ func TestPolicy_TellsWhereAPickWasMade(t *testing.T) {
 			}
 			list = append(list, s)
 		}
-		list = append(list, poise.Sample{ID: "z", Priority: 4})
+		list = append(list, poise.Sample{ID: "z", Priority: 4, Excluded: backup})
 		top, err := policy.NewPriority(policy.TopologyConfig{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -148,10 +153,13 @@ func TestPolicy_TellsWhereAPickWasMade(t *testing.T) {
 		}
 		return count
 	}
-	if got := scopes(10); got[observe.ScopeFirst] != 201 {
+	if got := scopes(1, poise.ExcludedUnhealthy); got[observe.ScopePanic] == 0 {
+		t.Errorf("a priority of which one of ten is left gives %v", got)
+	}
+	if got := scopes(10, poise.NotExcluded); got[observe.ScopeFirst] != 201 {
 		t.Errorf("a sound priority gives %v", got)
 	}
-	if got := scopes(6); got[observe.ScopeFirst] == 0 || got[observe.ScopeSpill] == 0 || got[observe.ScopeUnknown] != 0 {
+	if got := scopes(6, poise.NotExcluded); got[observe.ScopeFirst] == 0 || got[observe.ScopeSpill] == 0 || got[observe.ScopeUnknown] != 0 {
 		t.Errorf("a priority of which six of ten are left gives %v", got)
 	}
 	var told decisions

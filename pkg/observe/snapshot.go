@@ -111,8 +111,8 @@ var families = []family{
 	{"eligible", "Eligible members of the last publication.", "", nil, true, func(s *Snapshot) []uint64 { return []uint64{s.eligible} }},
 }
 
-// times are the histograms.
-var times = []struct {
+// durations are the histograms.
+var durations = []struct {
 	name, help string
 	read       func(*Snapshot) Histogram
 }{
@@ -162,7 +162,7 @@ func (s Snapshot) Counts() iter.Seq[Count] {
 
 // MarshalJSON writes all that was counted, by name and by value.
 func (s Snapshot) MarshalJSON() ([]byte, error) {
-	all := make(map[string]any, len(families)+len(times))
+	all := make(map[string]any)
 	for c := range s.Counts() {
 		if c.Label == "" {
 			all[c.Name] = c.Number
@@ -175,7 +175,7 @@ func (s Snapshot) MarshalJSON() ([]byte, error) {
 		}
 		values[c.Value] = c.Number
 	}
-	for _, t := range times {
+	for _, t := range durations {
 		all[t.name] = t.read(&s)
 	}
 	return json.Marshal(all)

@@ -48,19 +48,19 @@ func AppendText(b []byte, of map[string]*Metrics) []byte {
 			}
 		}
 	}
-	for _, t := range times {
+	for _, t := range durations {
 		metric := "poise_" + t.name + "_seconds"
 		b = fmt.Appendf(b, "# HELP %s %s\n# TYPE %s histogram\n", metric, t.help, metric)
 		for i := range snapshots {
 			h := t.read(&snapshots[i])
-			for k, bucket := range h.Buckets() {
+			for _, bucket := range h.Buckets() {
 				bound := "+Inf"
-				if k < len(h.bounds) {
+				if bucket.Bound != 0 {
 					bound = number(bucket.Bound.Seconds())
 				}
 				b = appendLine(b, metric+"_bucket", strconv.FormatUint(bucket.Count, 10), labels[i], `le="`+bound+`"`)
 			}
-			b = appendLine(b, metric+"_sum", number(float64(h.sum)/1e9), labels[i])
+			b = appendLine(b, metric+"_sum", number(h.Seconds()), labels[i])
 			b = appendLine(b, metric+"_count", strconv.FormatUint(h.Count(), 10), labels[i])
 		}
 	}

@@ -19,6 +19,9 @@ func TestAppendText_IsWhatPrometheusReads(t *testing.T) {
 	a, b := new(observe.Metrics), new(observe.Metrics)
 	a.Ended(ended(poise.Success, 3*time.Millisecond))
 	a.Refused(observe.Refusal{Cause: observe.RefusedNoEligible, Err: poise.ErrNoEligible})
+	for range 12 {
+		b.Attempted(observe.Attempted{})
+	}
 	b.Published(observe.Published{Members: 3, Eligible: 2})
 	hostile := "b\"\\\n\xff} 1\n# TYPE x"
 	of := map[string]*observe.Metrics{"a": a, hostile: b, "absent": nil}
@@ -41,6 +44,11 @@ func TestAppendText_IsWhatPrometheusReads(t *testing.T) {
 		`poise_attempt_duration_seconds_sum{balancer="a"} 0.003`,
 		`poise_attempt_duration_seconds_count{balancer="a"} 1`,
 		`poise_decision_duration_seconds_bucket{balancer="a",le="1e-07"} 0`,
+		`poise_decision_duration_seconds_bucket{balancer="a",le="2.5e-06"} 0`,
+		`poise_attempt_duration_seconds_bucket{balancer="a",le="0.025"} 1`,
+		`poise_attempts_total{balancer="` + escaped + `",kind="success"} 12`,
+		`poise_attempt_duration_seconds_bucket{balancer="` + escaped + `",le="0.001"} 12`,
+		`poise_attempt_duration_seconds_count{balancer="` + escaped + `"} 12`,
 		`poise_retries_total{balancer="a"} 0`,
 	} {
 		if n := strings.Count("\n"+text, "\n"+line+"\n"); n != 1 {

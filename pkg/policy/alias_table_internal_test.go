@@ -31,6 +31,7 @@ func randomWeights(chance *poise.Generator, most uint64) []uint32 {
 // The columns hold exactly n times the weight of each, in sum.
 //
 // Claim: WeightedRandom picks every eligible candidate in proportion to its weight, exactly.
+// Code: aliasTable.fill, aliasTable.draw
 //
 // Cases: E17.
 func TestAliasTable_ColumnsHoldExactlyTheWeights(t *testing.T) {

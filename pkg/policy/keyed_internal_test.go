@@ -246,6 +246,7 @@ func TestCapacity_AtTheEdges(t *testing.T) {
 }
 
 // Claim: Some candidate always has room.
+// Code: capacity
 func TestCapacity_LeavesRoom_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "candidates")

@@ -204,6 +204,7 @@ func TestWalk_IsTheRemainderToTheLastStep(t *testing.T) {
 }
 
 // Claim: The slots of two candidates differ in number by at most one.
+// Code: fill
 func TestMaglevTable_SharesDifferByOneSlot_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.SampledFrom(primesToTry[:len(primesToTry)-1]).Draw(t, "size")

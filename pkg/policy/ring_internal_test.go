@@ -78,6 +78,7 @@ func TestRequestHashes_AreThePublishedOnes(t *testing.T) {
 }
 
 // Claim: RingHash picks the owner of the first point at or after the place of the key, going round.
+// Code: ring.at
 func TestRing_FindsAsAPlainSearch_Law(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		points := map[string]uint32{}
@@ -106,6 +107,7 @@ func TestRing_FindsAsAPlainSearch_Law(t *testing.T) {
 func digestBytes(b []byte) uint64 { return uint64(poise.FNVBasis.Raw(string(b))) }
 
 // Claim: Of points in one place the first is the one whose owner has the lower Mix64 of the hash of 2 and the identity, then the one of the lower number, then of the lesser identity.
+// Code: ring.precedes
 func TestRing_OrdersPointsInOnePlace(t *testing.T) {
 	// Everything in one place; the owners a and c hash alike, b lower than they.
 	low, high := uint64(0), uint64(0)

@@ -231,10 +231,15 @@ func describe(l *level) string {
 }
 
 // Claim: The capacity of a priority is its eligible weight over its whole weight, times the overprovisioning factor, rounded down, and at most all of the traffic.
+// Code: carried, units
 // Claim: Priorities take the traffic in ascending order, each as much as it can carry.
+// Code: fillUp
 // Claim: While capacity is short and some priority does not panic, each takes traffic in proportion to its capacity.
+// Code: shareOut
 // Claim: While every priority panics, they share the traffic in proportion to the weights that panic can use.
+// Code: shareOut
 // Claim: A locality's effective weight is its weight times its available part in millionths, times the overprovisioning factor, and at most its weight times a million.
+// Code: plan, group.available
 func TestTopology_SharesAsItsSlowTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spots := drawSpots(t)
@@ -270,6 +275,7 @@ func TestTopology_SharesAsItsSlowTwin(t *testing.T) {
 }
 
 // Claim: A Locality chooses the priority as Priority does.
+// Code: plan
 func TestLocality_ChoosesThePriorityAsPriorityDoes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := spotView(t, drawSpots(t))

@@ -133,6 +133,7 @@ func TestPriority_ChoosesByTheScriptedTickets(t *testing.T) {
 }
 
 // Claim: A locality with anybody available has an effective weight of at least its weight.
+// Code: units
 func TestLocality_ChoosesByTheScriptedTickets(t *testing.T) {
 	for _, row := range []struct {
 		name         string
@@ -275,7 +276,9 @@ func TestPriority_SharesTrafficAsPublished(t *testing.T) {
 
 // Cases: G7.
 // Claim: Capacities that exactly add up to all of the traffic are not short, whatever the rounding.
+// Code: coverAll
 // Claim: What rounding leaves over goes to the first priority that can carry anything.
+// Code: fillUp
 func TestPriority_ExactlyFullIsNotShort(t *testing.T) {
 	dead := spot{0, 5, "down", "", 0}
 	thirds := together([]spot{dead}, crowd(1, 3, 1), crowd(2, 3, 1), crowd(3, 3, 1))
@@ -297,6 +300,7 @@ func TestPriority_ExactlyFullIsNotShort(t *testing.T) {
 }
 
 // Claim: A priority with an eligible member has a capacity of at least one unit.
+// Code: units
 func TestPriority_SmallestShareIsOneUnit(t *testing.T) {
 	tiny := []spot{{0, 1, "up", "", 0}, {0, 2_000_000, "down", "", 0}}
 	p := prepared(t, TopologyConfig{PanicOff: true}, false, tiny)
@@ -316,6 +320,7 @@ func TestPriority_SmallestShareIsOneUnit(t *testing.T) {
 }
 
 // Claim: A priority panics exactly while capacity is short and its eligible weight is strictly below the threshold.
+// Code: shareOut, below
 func TestPriority_PanicsStrictlyBelowTheThreshold(t *testing.T) {
 	for _, row := range []struct {
 		name      string
@@ -375,6 +380,7 @@ func TestPriority_AddsThousandsOfFractionsInTime(t *testing.T) {
 }
 
 // Claim: Locality refuses to prepare effective weights whose sum passes 64 bits.
+// Code: plan
 func TestLocality_RefusesEffectiveWeightsThatOverflow(t *testing.T) {
 	// 4294 times 2^32-1 million fit, and no more.
 	var spots []spot

@@ -78,6 +78,7 @@ func emptyIsErrEmpty(l *lab) error { return l.refuses(poise.ErrEmpty) }
 func noneEligibleIsErrNoEligible(l *lab) error { return l.refuses(poise.ErrNoEligible) }
 
 // Claim: Pick answers ErrAllTried when every eligible candidate was tried.
+// Code: Picker
 func allTriedIsErrAllTried(l *lab) error { return l.refuses(poise.ErrAllTried) }
 
 // refuses asks the queries that must be refused with the one error.
@@ -104,6 +105,7 @@ func (s *stage) checkRefusal(q *poise.Query, index int, err error) error {
 }
 
 // Claim: Pick returns no tried candidate while an untried eligible one exists.
+// Code: Picker
 //
 // Cases: B49 (selection), Q1.
 func untriedComeFirst(l *lab) error {
@@ -249,6 +251,7 @@ func equalPoliciesPickTheSame(l *lab) error {
 }
 
 // Claim: Asking for Why changes no pick.
+// Code: Picker
 func whyChangesNoPick(l *lab) error {
 	p, twin := l.suite.New(), l.suite.New()
 	for _, w := range l.worlds() {
@@ -286,6 +289,7 @@ func (l *lab) agree(w *world, p, twin poise.Policy, change func(q, twins *poise.
 }
 
 // Claim: Pick describes the very candidate it returns in Query.Why.
+// Code: Picker
 func whyIsTheTruth(l *lab) error {
 	return l.each(func(s *stage, q poise.Query) error {
 		// A Decision is filled whole, whatever it held before.

@@ -110,6 +110,7 @@ func TestStaticTarget_ListsItsAddresses(t *testing.T) {
 }
 
 // Claim: A Resolver is asked once for each poll, with the context of the poll.
+// Code: lookupHost
 //
 // Cases: B95.
 func TestDNSTarget_ListsTheAddressesOfAName(t *testing.T) {
