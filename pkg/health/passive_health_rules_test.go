@@ -471,7 +471,9 @@ func TestPassiveHealth_EndsEjectionsThatCostMoreThanTheySave(t *testing.T) {
 }
 
 // Claim: Silence of an endpoint whose peers are short of capacity is held against it after four times as long.
+// Code: PassiveEndpoint.silenceBesidePeers, PassiveEndpoint.listen
 // Claim: Share is not lowered beside peers that answer nothing.
+// Code: PassiveEndpoint.weighShare, busyRecord.lossOdds
 func TestPassiveHealth_LeavesOutTheSilentBesideTheBusy(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(50, poise.Success)
