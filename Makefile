@@ -6,6 +6,7 @@ CI := go run ./ci
 #   POLICY=…           demo, verify: the policy under the demo
 #   SEED=… CHECKS=…    every test: the seed of generated cases; props: how many
 #   FUZZ_EXECUTIONS=…  fuzz-smoke, verify: mutated inputs for each target
+#   CLAIM=…            claims, kills: the claims whose id holds the text
 #   SPEC=…             tla: the only specification to judge
 #   SEEDS=… RANDOM=…   sim: runs of each scenario, and how many random scenarios
 #   PKG=…              mutate: the packages to judge
@@ -13,7 +14,7 @@ CI := go run ./ci
 POLICY ?= power-of-two-choices
 export POLICY
 
-.PHONY: help setup check claims platforms race adapters props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
+.PHONY: help setup check claims kills platforms race adapters props fuzz-smoke models lin tla tla-graphs tla-mutate sim sim-book bench demo pages report verify clean mutate
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +27,9 @@ check: ## format, vet, staticcheck, unit tests, drift: under a minute
 
 claims: ## the tests that quote a promise, alone: do they reach its code
 	@$(CI) layer claims
+
+kills: ## small changes of the code of each claim: does a test that quotes it notice
+	@$(CI) layer kills
 
 platforms: ## vet and goldens where int has 32 bits, vet where bytes are big-endian
 	@$(CI) layer platforms

@@ -27,7 +27,7 @@ func claims(ctx context.Context, w *workspace) result {
 		r.fail("read the tree", err.Error())
 		return r
 	}
-	rows := drift.Evidence(repo)
+	rows := evidence(repo, w.settings.claim)
 	dir, err := os.MkdirTemp("", "claims")
 	if err != nil {
 		r.fail("make a folder", err.Error())
@@ -49,6 +49,16 @@ func claims(ctx context.Context, w *workspace) result {
 		r.evidence = append(r.evidence, c.judge(&r, row))
 	}
 	return r
+}
+
+// evidence returns the claims whose id holds the text.
+func evidence(repo *drift.Repo, text string) []drift.EvidenceRow {
+	rows := slices.Clone(drift.Evidence(repo))
+	for i := range rows {
+		rows[i].Claims = slices.Clone(rows[i].Claims)
+		rows[i].Claims = slices.DeleteFunc(rows[i].Claims, func(c drift.EvidenceClaim) bool { return !strings.Contains(c.ID, text) })
+	}
+	return slices.DeleteFunc(rows, func(row drift.EvidenceRow) bool { return len(row.Claims) == 0 })
 }
 
 // citations are the tests that quote promises, and what each of them reaches.
@@ -112,7 +122,7 @@ func (c *citations) build(ctx context.Context, w *workspace, dir string) error {
 		var said strings.Builder
 		exit, err := w.exec(ctx, command{dir: w.root, argv: argv, out: &said, err: &said})
 		if err != nil || exit != 0 {
-			return fmt.Errorf("%v: exit code %d: %w\n%s", argv, exit, err, said.String())
+			return fmt.Errorf("%v: exit code %d, %v\n%s", argv, exit, err, said.String())
 		}
 	}
 	return nil
@@ -199,7 +209,12 @@ func (c *citations) reachedBy(profile string) map[string]bool {
 // judge says of each promise of a type which of its quotations reach its code, and
 // which parts of the code none of them reaches.
 func (c *citations) judge(r *result, row drift.EvidenceRow) record.Evidence {
-	e := record.Evidence{Type: row.Type, Kinds: row.Kinds}
+	e := record.Evidence{Type: row.Type, Means: map[string][]record.Check{}}
+	for means, checks := range row.Means {
+		for _, one := range checks {
+			e.Means[means] = append(e.Means[means], record.Check(one))
+		}
+	}
 	for _, claim := range row.Claims {
 		one := record.Claim{ID: claim.ID, Text: claim.Text, File: claim.File, Of: claim.Of, By: []record.Quote{}}
 		reached := map[string]bool{}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/copyleftdev/poise-go/ci/record"
+	"github.com/copyleftdev/poise-go/drift"
 )
 
 // promising is a module whose types promise something, with tests that quote it.
@@ -142,6 +145,12 @@ func TestClaims_WithoutTheirTestsFail(t *testing.T) {
 	names := failureNames(r)
 	if !slices.Contains(names, "build the tests that quote a promise") || !slices.Contains(names, "pkg TestEnter: does not pass alone") {
 		t.Errorf("failures are %q", names)
+	}
+}
+
+func TestClaims_RecordHasTheMeansOfDrift(t *testing.T) {
+	if !slices.Equal(record.Means, drift.Means) {
+		t.Errorf("the record knows %v, drift %v", record.Means, drift.Means)
 	}
 }
 

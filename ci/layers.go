@@ -102,6 +102,11 @@ var layers = []layer{
 		notShown: "Changes in the other packages, and those that no operator makes.",
 	},
 	{
+		name: "kills", target: "kills", limit: 15 * time.Minute, run: kills,
+		shows:    "Of every claim that is not listed as open, a test that quotes it fails if a small change is made in the code that keeps it.",
+		notShown: "Whether every change of that code is noticed, and the claims that are listed.",
+	},
+	{
 		name: "bench", target: "bench", limit: 10 * time.Minute, run: bench,
 		shows:    "The benchmarks run; allocation budgets and ratios within this run hold.",
 		notShown: "Speed elsewhere: times belong to this machine at this moment, so they are shown and fail nothing.",

@@ -56,6 +56,9 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if s.spec != "" {
 			return errors.New("SPEC is for make tla: verify judges every specification")
 		}
+		if s.claim != "" {
+			return errors.New("CLAIM is for make claims and make kills: verify judges every claim")
+		}
 		w.fresh = true
 		return verify(ctx, w, thisHost(out), layers, out)
 	case "report":

@@ -57,6 +57,7 @@ func runLayers(ctx context.Context, w *workspace, rows []layer, missing []string
 		if found.shown.Reached != nil {
 			r.Timing.Reached = found.shown.Reached
 		}
+		r.Timing.Noticed = append(r.Timing.Noticed, found.shown.Noticed...)
 		r.Timing.Demo = cmp.Or(r.Timing.Demo, found.shown.Demo)
 		printLayer(out, row, found.failures, time.Since(start))
 	}

@@ -20,13 +20,14 @@ type settings struct {
 	fuzzExecs int    // mutated inputs per fuzz target
 	policy    string // of the demo
 	spec      string // the only specification of the tla layer; "" for all
+	claim     string // the layers claims and kills judge claims whose id holds it; "" for all
 	simSeeds  int    // runs of each scenario; 0 for what the scenario says
 	simRandom int    // random scenarios
 }
 
-// settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS, POLICY, SPEC, SEEDS and RANDOM.
+// settingsFrom reads SEED, CHECKS, FUZZ_EXECUTIONS, POLICY, SPEC, CLAIM, SEEDS and RANDOM.
 func settingsFrom(getenv func(string) string) (settings, error) {
-	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, simRandom: 3000, policy: "power-of-two-choices", spec: getenv("SPEC")}
+	s := settings{seed: 1, checks: 1000, fuzzExecs: 20_000, simRandom: 3000, policy: "power-of-two-choices", spec: getenv("SPEC"), claim: getenv("CLAIM")}
 	if v := getenv("POLICY"); v != "" {
 		s.policy = v
 	}

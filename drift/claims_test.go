@@ -306,6 +306,25 @@ func TestMore(t *testing.T) { t.Log() }
 			`pkg/more_test.go:3 "More is more." is kept by hollow, which is no function with a body`,
 			`pkg/more_test.go:3 "More is more." is kept by lost`, `pkg/more_test.go:3 "More is more." is kept by pkg/other.More`,
 		}},
+		{"two promises of one declaration whose ids agree", `
+-- pkg/more.go --
+package poise
+
+// Plain is plain.
+//
+// # Contract
+//
+//   - Plain 142411 is plain.
+//   - Plain 161486 is plain.
+func Plain() error { return nil }
+-- pkg/more_test.go --
+package poise_test
+
+// Claim: Plain 142411 is plain.
+//
+// Claim: Plain 161486 is plain.
+func TestMore(t *testing.T) { t.Log() }
+`, []string{`pkg/more.go:8 the Contract bullet "Plain 161486 is plain." has the id of another`}},
 		{"a type without methods, an interface that nobody implements and a function without statements", `
 -- pkg/more.go --
 package poise

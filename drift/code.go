@@ -49,9 +49,6 @@ func codeOf(repo *Repo) code {
 			return true
 		})
 	}
-	for _, list := range c.methods {
-		slices.SortFunc(list, func(a, b CodeRange) int { return cmp.Compare(a.Name, b.Name) })
-	}
 	return c
 }
 

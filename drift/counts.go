@@ -30,7 +30,8 @@ func Counts(repo *Repo) Report {
 	values := countValues(repo)
 	seen := map[string]bool{}
 	for _, doc := range repo.documents() {
-		doc.hidden(&report)
+		doc.tangled(&report)
+		doc.hidden(&report, "a count marker", countMark, countBegin)
 		for _, line := range doc.prose {
 			marks := countMark.FindAllStringSubmatch(line.text, -1)
 			if len(countBegin.FindAllString(line.text, -1)) != 2*len(marks) {
@@ -81,19 +82,25 @@ func countValues(repo *Repo) map[string]int {
 	return values
 }
 
-// hidden reports markers that nobody would read: in a code span that an open
-// backtick makes, or in one that is no example of a marker; and a line that a merge
-// has left twice, with two numbers.
-func (d *document) hidden(report *Report) {
+// hidden reports markers that nobody would read: in a code span that an open backtick
+// makes, or in one that is no example of a marker.
+func (d *document) hidden(report *Report, what string, whole, begin *regexp.Regexp) {
+	for _, span := range d.spans {
+		rest := whole.ReplaceAllString(span.text, "")
+		switch {
+		case begin.MatchString(rest):
+			report.fail(d.path, span.line, "close the backtick before it", "code hides a part of %s: %.40s", what, span.text)
+		case rest != "" && rest != span.text:
+			report.fail(d.path, span.line, "close the backtick before it", "code hides %s: %.40s", what, span.text)
+		}
+	}
+}
+
+// tangled reports backticks that nothing closes, and a line that a merge has left
+// twice, with two numbers.
+func (d *document) tangled(report *Report) {
 	for _, line := range d.torn {
 		report.fail(d.path, line.line, "close it, or write it as \\`", "a backtick is open: %.40s", line.text)
-	}
-	for _, span := range d.spans {
-		if countBegin.MatchString(countMark.ReplaceAllString(span.text, "")) {
-			report.fail(d.path, span.line, "close the backtick before it", "code hides a part of a count marker: %.40s", span.text)
-		} else if countMark.MatchString(span.text) && countMark.ReplaceAllString(span.text, "") != "" {
-			report.fail(d.path, span.line, "close the backtick before it", "code hides a count marker: %.40s", span.text)
-		}
 	}
 	for i := 1; i < len(d.prose); i++ {
 		before, now := d.prose[i-1], d.prose[i]

@@ -49,6 +49,9 @@ func TestCounts_ReportsEveryFault(t *testing.T) {
 		{"a marker that an open backtick hides", "\n-- docs/more.md --\nThe `open one <!-- count:policies -->9<!-- /count --> of `Policy`.\n", []string{
 			"docs/more.md:1 code hides a count marker: open one", "docs/more.md:1 a backtick is open: `.",
 		}},
+		{"a marker of which code hides a part", "\n-- docs/more.md --\nThe `<!-- count:policies -->9` of them.\n", []string{
+			"docs/more.md:1 code hides a part of a count marker: <!-- count:policies -->9",
+		}},
 		{"an open backtick in one item and another in the next", "\n-- docs/more.md --\n- The `open <!-- count:policies -->2<!-- /count -->\n- and `more\n", []string{
 			"docs/more.md:1 a backtick is open", "docs/more.md:2 a backtick is open",
 		}},

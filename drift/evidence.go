@@ -1,6 +1,8 @@
 package drift
 
 import (
+	"cmp"
+	"go/ast"
 	"maps"
 	"path"
 	"slices"
@@ -11,11 +13,19 @@ import (
 type EvidenceRow struct {
 	// Type is a type or a function, as pkg/policy.Maglev.
 	Type string
-	// Kinds are the files that quote one of its promises, by kind of evidence.
-	Kinds map[string][]string
+	// Means are the checks that quote one of its promises, by what they judge by; see
+	// meansOf. A check may judge by several.
+	Means map[string][]EvidenceCheck
 	// Claims are its Contract sentences, those of its methods among them, in the order of
 	// the sources.
 	Claims []EvidenceClaim
+}
+
+// EvidenceCheck is a test, a fuzz target or a law in its file; a specification has no
+// name in it.
+type EvidenceCheck struct {
+	File string
+	Of   string
 }
 
 // EvidenceClaim is one Contract sentence with the checks that quote it.
@@ -41,8 +51,14 @@ type EvidenceQuote struct {
 	Runs []Run
 }
 
-// Evidence returns a row for each type that promises something, by name.
+// Evidence returns a row for each type that promises something, by name. It is worked
+// out once for a tree.
 func Evidence(repo *Repo) []EvidenceRow {
+	repo.gather.Do(func() { repo.evidence = evidenceOf(repo) })
+	return repo.evidence
+}
+
+func evidenceOf(repo *Repo) []EvidenceRow {
 	var ignored Report // what is wrong with claims is Claims' to say
 	code := codeOf(repo)
 	of := map[string]string{}
@@ -53,7 +69,7 @@ func Evidence(repo *Repo) []EvidenceRow {
 		name := path.Dir(bullet.file) + "." + owner
 		of[bullet.text] = name
 		if rows[name] == nil {
-			rows[name] = &EvidenceRow{Type: name, Kinds: map[string][]string{}}
+			rows[name] = &EvidenceRow{Type: name, Means: map[string][]EvidenceCheck{}}
 		}
 		at[bullet.text] = len(rows[name].Claims)
 		rows[name].Claims = append(rows[name].Claims, EvidenceClaim{
@@ -80,14 +96,18 @@ func Evidence(repo *Repo) []EvidenceRow {
 			by.Law = &law
 		}
 		claim.By = append(claim.By, by)
-		if !slices.Contains(row.Kinds[kind], quote.file) {
-			row.Kinds[kind] = append(row.Kinds[kind], quote.file)
+		for _, means := range meansOf(repo, quote, kind) {
+			if one := (EvidenceCheck{quote.file, quote.of}); !slices.Contains(row.Means[means], one) {
+				row.Means[means] = append(row.Means[means], one)
+			}
 		}
 	}
 	var list []EvidenceRow
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
-		for _, files := range rows[name].Kinds {
-			slices.Sort(files)
+		for _, checks := range rows[name].Means {
+			slices.SortFunc(checks, func(a, b EvidenceCheck) int {
+				return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Of, b.Of))
+			})
 		}
 		list = append(list, *rows[name])
 	}
@@ -127,4 +147,68 @@ func evidenceKind(quote sentence) string {
 	default:
 		return "test"
 	}
+}
+
+// Means are what a check can judge by, in the order of tables.
+var Means = []string{
+	"example", "rapid", "gopter", "policytest", "golden", "twin", "race", "fuzz", "model", "histories", "walk", "specification", "simulation",
+}
+
+// meansOf says what a check judges by. Tests of the library are told apart by what they
+// use: cases of rapid or of gopter, goldens, a twin that does the same slowly, goroutines,
+// which the race detector watches; a test that uses none of these is an example.
+func meansOf(repo *Repo, quote sentence, kind string) []string {
+	switch {
+	case under(quote.file, "pkg/policytest") && !strings.HasSuffix(quote.file, "_test.go"):
+		return []string{"policytest"}
+	case kind != "test" && kind != "law":
+		return []string{kind}
+	}
+	uses := map[string]bool{"golden": strings.Contains(quote.of, "Golden"), "twin": strings.Contains(quote.of, "Twin") || strings.Contains(path.Base(quote.file), "_reference")}
+	for _, file := range repo.Go {
+		if file.Path != quote.file {
+			continue
+		}
+		for _, decl := range file.functions() {
+			if decl.Name.Name == quote.of {
+				file.look(decl, uses)
+			}
+		}
+	}
+	var found []string
+	for _, means := range Means {
+		if uses[means] {
+			found = append(found, means)
+		}
+	}
+	if len(found) == 0 {
+		return []string{"example"}
+	}
+	return found
+}
+
+// look notes the libraries and the goroutines that a test uses.
+func (f *GoFile) look(decl *ast.FuncDecl, uses map[string]bool) {
+	ast.Inspect(decl, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.GoStmt:
+			uses["race"] = true
+		case *ast.SelectorExpr:
+			of, _ := node.X.(*ast.Ident)
+			switch {
+			case node.Sel.Name == "Go":
+				uses["race"] = true
+			case of == nil:
+			case of.Name == f.importedAs("pgregory.net/rapid"):
+				uses["rapid"] = true
+			case of.Name == f.importedAs("github.com/leanovate/gopter"), of.Name == f.importedAs("github.com/leanovate/gopter/prop"):
+				uses["gopter"] = true
+			}
+		case *ast.Ident:
+			name := strings.ToLower(node.Name)
+			uses["golden"] = uses["golden"] || strings.Contains(name, "golden")
+			uses["twin"] = uses["twin"] || strings.Contains(name, "twin")
+		}
+		return true
+	})
 }

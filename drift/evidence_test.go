@@ -2,7 +2,9 @@ package drift
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -17,12 +19,12 @@ func TestEvidence(t *testing.T) {
 				}
 			}
 		}
-		for kind := range row.Kinds {
-			kinds[kind]++
+		for means := range row.Means {
+			kinds[means]++
 		}
 	}
-	for _, kind := range []string{"test", "law", "fuzz", "model", "walk", "histories", "specification"} {
-		if kinds[kind] == 0 {
+	for _, kind := range Means {
+		if kinds[kind] == 0 && kind != "simulation" { // no scenario quotes a promise yet
 			t.Errorf("no %s quotes anything; teach evidence.go where it stands now", kind)
 		}
 	}
@@ -116,10 +118,15 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("no row of the type: %v", rows)
 	}
-	const want = "map[fuzz:[fuzz/seed_test.go] histories:[linearizability/seed_test.go] law:[pkg/policy/law_test.go pkg/policytest/laws.go] model:[models/seed_test.go] " +
-		"simulation:[sim/seed_test.go] specification:[spec/tla/seed/Seed.tla] test:[pkg/poise_test.go] walk:[models/walk/seed_test.go]]"
-	if got := fmt.Sprint(rows[i].Kinds); len(rows[i].Claims) != 3 || got != want {
-		t.Errorf("%d promises, %s, want 3 and %s", len(rows[i].Claims), got, want)
+	byKind := map[string]string{}
+	for _, claim := range rows[i].Claims {
+		for _, quote := range claim.By {
+			byKind[quote.Kind] += path.Base(path.Dir(quote.File)) + " "
+		}
+	}
+	const want = "map[fuzz:fuzz  histories:linearizability  law:policy policytest  model:models  simulation:sim  specification:seed  test:pkg pkg  walk:walk ]"
+	if got := fmt.Sprint(byKind); len(rows[i].Claims) != 3 || got != want {
+		t.Errorf("%d claims, %s, want 3 and %s", len(rows[i].Claims), got, want)
 	}
 	quotes := 0
 	for _, claim := range rows[i].Claims {
@@ -132,5 +139,115 @@ func TestEvidence_TellsKindsApart(t *testing.T) {
 	}
 	if len(rows[i].Claims) != 3 || quotes < 7 {
 		t.Errorf("%d claims, %d quotes of one, want 3 and at least 7", len(rows[i].Claims), quotes)
+	}
+}
+
+// What is gathered from maps is in order, so that two records of one commit agree.
+func TestEvidence_IsTheSameEachTime(t *testing.T) {
+	tree := ""
+	for _, name := range []string{"D", "B", "C", "A", "E"} {
+		tree += "-- pkg/" + strings.ToLower(name) + "/x.go --\npackage x\n\ntype " + name + " int\n\nfunc (" + name + ") Prepare() error { return nil }\n" +
+			"-- pkg/" + strings.ToLower(name) + "/x_test.go --\npackage x\n\nimport \"example.com/m/pkg/policytest\"\n\nfunc Test" + name + "(t *testing.T) { policytest.Check(t) }\n"
+	}
+	rows := Evidence(grow(t, soundClaims, tree, `
+-- pkg/policytest/own_test.go --
+package policytest
+
+import "example.com/m/pkg/policytest"
+
+// Claim: New is pure.
+func TestOwn(t *testing.T) { policytest.Run(t) }
+-- drift/other_test.go --
+package drift
+
+import "example.com/m/pkg/policytest"
+
+func TestOther(t *testing.T) { policytest.Run(t) }
+-- models/plain_test.go --
+//go:build !interleave
+
+package models
+
+// Claim: New is pure.
+func TestPlain(t *testing.T) { t.Log() }
+`))
+	got := ""
+	for _, row := range rows {
+		for _, claim := range row.Claims {
+			switch claim.Text {
+			case "Prepare builds.":
+				for _, one := range claim.Code[0].Ranges {
+					got += one.Name + " "
+				}
+				got += fmt.Sprint(claim.By[0].Runs)
+			case "New is pure.":
+				for _, quote := range claim.By {
+					got += fmt.Sprint(quote.Runs)
+				}
+			}
+		}
+	}
+	const want = "[{models TestPlain }][{pkg FuzzNew }][{pkg/policytest TestOwn }]" +
+		"pkg.T.Prepare pkg/a.A.Prepare pkg/b.B.Prepare pkg/c.C.Prepare pkg/d.D.Prepare pkg/e.E.Prepare " +
+		"[{pkg/a TestA } {pkg/b TestB } {pkg/c TestC } {pkg/d TestD } {pkg/e TestE }]"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestEvidence_TellsWhatTestsJudgeBy(t *testing.T) {
+	rows := Evidence(grow(t, soundClaims, `
+-- pkg/means_test.go --
+package poise_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/leanovate/gopter"
+	laws "github.com/leanovate/gopter/prop"
+	"pgregory.net/rapid"
+)
+
+// Claim: New is pure.
+func TestRapid(t *testing.T) { rapid.Check(t, func(t *rapid.T) { compare(twinOf(t)) }) }
+
+// Claim: New is pure.
+func TestGopter(t *testing.T) { _ = laws.ForAll }
+
+// Claim: New is pure.
+func TestProperties(t *testing.T) { gopter.NewProperties(nil) }
+
+// Claim: New is pure.
+func TestGo(t *testing.T) { go func() { t.Log() }() }
+
+// Claim: New is pure.
+func TestGroup(t *testing.T) { wg.Go(nil) }
+
+// Claim: New is pure.
+func TestNew_Golden(t *testing.T) { t.Log() }
+
+// Claim: New is pure.
+func TestFile(t *testing.T) { goldenFile(t) }
+
+// Claim: New is pure.
+func TestPlain(t *testing.T) { t.Log() }
+-- pkg/slow_reference_test.go --
+package poise_test
+
+// Claim: New is pure.
+func TestSlow(t *testing.T) { t.Log() }
+`))
+	i := slices.IndexFunc(rows, func(r EvidenceRow) bool { return r.Type == "pkg.New" })
+	got := ""
+	for _, means := range Means {
+		for _, check := range rows[i].Means[means] {
+			got += means + " " + check.Of + ", "
+		}
+	}
+	const want = "example TestPlain, rapid TestRapid, gopter TestGopter, gopter TestProperties, golden TestFile, golden TestNew_Golden, " +
+		"twin TestRapid, twin TestSlow, race TestGo, race TestGroup, fuzz FuzzNew, "
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -29,6 +29,7 @@ func Figures(repo *Repo) Report {
 			continue
 		}
 		report.Checked++
+		doc.hidden(&report, "a marker of a default", defaultMark, defaultBegin)
 		column, last := -1, 0 // of a table's defaults; the line before
 		for _, line := range doc.prose {
 			if line.line != last+1 {

@@ -54,6 +54,8 @@ and with the default 1.9 it is
 |---|---|---|
 | rate | 85 % | 3 |
 `, []string{"docs/more.md:1 nothing checks the default", "docs/more.md:2 nothing checks the default", `docs/more.md:6 nothing checks the default in "85 %"`}},
+		{"a marker that code hides, and an example of one", "\n-- docs/more.md --\nIt is `set to <!-- default:pkg/health.Config.Most -->7<!-- /default --> of `them`.\n\nOr `<!-- default:pkg/health.Config.Most -->7`.\n\nWrite `<!-- default:x -->1<!-- /default -->`.\n",
+			[]string{"docs/more.md:1 code hides a marker of a default: set to", "docs/more.md:3 code hides a part of a marker of a default"}},
 		{"a measured figure outside its page", `
 -- docs/more.md --
 A flip takes 15 µs and 40 KB.

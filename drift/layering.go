@@ -11,7 +11,7 @@ const latticeFile = "drift/lattice.txt"
 
 // topFolders are the folders of the tree; design and documents know no others.
 var topFolders = []string{
-	"pkg", "spec", "models", "linearizability", "fuzz", "drift", "ci", "docs", "examples", "sim", "mutation", "internal",
+	"pkg", "spec", "models", "linearizability", "fuzz", "drift", "ci", "docs", "examples", "sim", "mutation", "internal", "adapters",
 }
 
 // lattice is the parsed form of the lattice file.

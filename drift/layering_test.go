@@ -264,6 +264,12 @@ rapid = pgregory.net/rapid
 rapid <test pkg
 rapid !< pkg   # planted
 `, []string{"drift/lattice.txt:3 allows rapid < pkg"}},
+		{"a clock without a reason, and one of a whole folder", `
+-- drift/lattice.txt --
+pkg < models
+clock in pkg/a.go
+goroutine in pkg/a   # why
+`, []string{"drift/lattice.txt:2 the clock has no reason", "drift/lattice.txt:3 pkg/a is no Go file"}},
 		{"a module that is none, without a reason", `
 -- drift/lattice.txt --
 pkg < models

@@ -65,6 +65,8 @@ func TestOrder_ReportsEveryFault(t *testing.T) {
 			[]string{"pkg/dispatch/more.go:1 no place in the order"}},
 		{"a place without a file", "-- pkg/dispatch/high.go --\n",
 			[]string{"pkg/dispatch/doc.go:1 high.go is listed and does not exist"}},
+		{"a place twice", "-- pkg/dispatch/doc.go --\n// Package dispatch has an order.\n//\n// # Files\n//\n//\tlow.go\n//\tlow.go\n//\tmiddle.go\n//\thigh.go\npackage dispatch\n",
+			[]string{"pkg/dispatch/doc.go:1 low.go is listed twice"}},
 		{"no order", "-- pkg/dispatch/doc.go --\n// Package dispatch has none.\npackage dispatch\n",
 			[]string{"pkg/dispatch/doc.go:1 the order of the files is not stated"}},
 	})

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Repo is the tree as the checkers see it: read once, never written.
@@ -23,6 +24,9 @@ type Repo struct {
 
 	fset    *token.FileSet
 	folders map[string]bool
+
+	gather   sync.Once
+	evidence []EvidenceRow
 }
 
 // GoFile is one parsed file. Files under every build tag are read: a rule that

@@ -129,7 +129,5 @@ func (r *Repo) testsThat(folder string, holds func(*GoFile, ast.Node) bool) []Ru
 			}
 		}
 	}
-	tests = slices.DeleteFunc(tests, func(t Run) bool { return !hit[t.Test] })
-	slices.SortFunc(tests, Run.Compare)
-	return tests
+	return slices.DeleteFunc(tests, func(t Run) bool { return !hit[t.Test] })
 }

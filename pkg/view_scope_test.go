@@ -7,6 +7,7 @@ import (
 )
 
 // Claim: IsScope is true exactly of what Scope returned.
+// Code: View.Scope
 func TestView_KnowsWhetherItIsAScope(t *testing.T) {
 	v, err := poise.NewView([]poise.Candidate{poise.Sample{ID: "a"}, poise.Sample{ID: "b"}})
 	if err != nil {

@@ -213,6 +213,7 @@ func TestNewView_SamplesACandidateWhoseAnswersChangeExactlyOnce(t *testing.T) {
 }
 
 // Claim: A View never changes.
+// Code: NewView, View.Sample, View.Eligible
 //
 // Cases: E18.
 func TestView_StaysWhenEverythingItWasMadeFromChanges(t *testing.T) {
@@ -268,6 +269,7 @@ func samplesOf(v *poise.View) []poise.Sample {
 
 // Claim: A candidate is eligible exactly if its status is Ready and it is not
 // excluded.
+// Code: View.ready
 func TestView_HasExactlyTheReadyAndNotExcludedEligible(t *testing.T) {
 	var samples []poise.Sample
 	var want []int
@@ -326,6 +328,7 @@ func TestView_CheckTellsAnEmptyViewFromOneWithNobodyEligible(t *testing.T) {
 
 // Claim: Select refuses an index out of range with ErrOutOfRange and one that is
 // not eligible with ErrNotEligible.
+// Code: View.Select, View.refuse
 //
 // Cases: G28.
 func TestView_SelectRefusesWhatMustNotBeChosen(t *testing.T) {
@@ -360,6 +363,7 @@ func TestView_SelectRefusesWhatMustNotBeChosen(t *testing.T) {
 }
 
 // Claim: Index of a Selection made on another View answers ErrForeignSelection.
+// Code: View.Index
 func TestView_IndexRefusesASelectionOfAnotherView(t *testing.T) {
 	mine, other := view(t, named(3)...), view(t, named(3)...)
 	foreign, err := other.Select(1)
@@ -384,6 +388,7 @@ func TestView_IndexRefusesASelectionOfAnotherView(t *testing.T) {
 }
 
 // Claim: A Selection made on a scope resolves on the View the scope came from.
+// Code: View.Index
 func TestView_IndexResolvesTheSelectionsOfItsScopes(t *testing.T) {
 	v := view(t, named(5)...)
 	s := scope(t, v, 1, 3, 4)
@@ -403,6 +408,7 @@ func TestView_IndexResolvesTheSelectionsOfItsScopes(t *testing.T) {
 
 // Claim: A scope has exactly the given members eligible, and refuses a draining
 // member and an ineligible one that opted out of panic.
+// Code: View.Scope
 func TestScope_HasExactlyItsMembersEligible(t *testing.T) {
 	v := view(t,
 		poise.Sample{ID: "ready"},
@@ -474,6 +480,7 @@ func TestScope_OfAScopeMayReachBeyondIt(t *testing.T) {
 
 // Claim: NextEligible gives the position of the first eligible candidate at or after an index,
 // going round.
+// Code: View.NextEligible
 func TestView_NextEligibleGoesRound(t *testing.T) {
 	v := view(t, named(6)...)
 	for _, row := range []struct {

@@ -119,6 +119,7 @@ func requireChanges(t failer, v, other *poise.View, list, was []poise.Sample) {
 
 // Claim: A View made by With answers as one that NewView makes of the same samples
 // in the same order.
+// Code: View.With
 func TestView_LawWithAnswersAsNewView(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var list []poise.Sample

@@ -91,9 +91,9 @@ func Judge(s *Scenario, cfg JudgeConfig) ([]Result, int, error) {
 		seeds[name] = min(cfg.Seeds, besideSeeds)
 	}
 	for _, m := range s.Musts {
-		if m.Of != "" {
-			names[m.Of] = true
-			delete(seeds, m.Of)
+		for _, of := range m.others() {
+			names[of] = true
+			delete(seeds, of)
 		}
 	}
 	var all []Result
@@ -207,15 +207,13 @@ func judge(s *Scenario, policy string, samples map[string]*sample) Result {
 		case LeastShare, MostShare, Notice, Return:
 			w := s.window(m)
 			v.Value = own.sum.pooled(m, w, s)
-			if m.Of != "" {
-				v.Bound += m.Factor * samples[m.Of].sum.pooled(m, w, s)
-			}
+			v.relate(m, func(of string) (float64, float64) { return samples[of].sum.pooled(m, w, s), 0 })
 		default:
 			v.Value = total(own.measured[i])
-			if m.Of != "" {
-				v.Bound += m.Factor * total(samples[m.Of].measured[i])
-				v.Slack = 3 * standardError(own.measured[i], samples[m.Of].measured[i], m.Factor)
-			}
+			v.relate(m, func(of string) (float64, float64) {
+				other := samples[of].measured[i]
+				return total(other), 3 * standardError(own.measured[i], other, m.Factor)
+			})
 		}
 		if m.AtMost {
 			v.Holds = v.Value <= v.Bound+v.Slack
@@ -225,6 +223,28 @@ func judge(s *Scenario, policy string, samples map[string]*sample) Result {
 		r.Verdicts = append(r.Verdicts, v)
 	}
 	return r
+}
+
+// others are the Subjects that the bound is compared with.
+func (m *Must) others() (names []string) {
+	for _, name := range []string{m.Of, m.Or} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// relate adds to the bound what another Subject measured, the one that allows most.
+func (v *Verdict) relate(m *Must, measured func(of string) (value, slack float64)) {
+	plain := v.Bound
+	for k, of := range m.others() {
+		value, slack := measured(of)
+		bound := plain + m.Factor*value
+		if k == 0 || m.AtMost && bound > v.Bound || !m.AtMost && bound < v.Bound {
+			v.Bound, v.Slack = bound, slack
+		}
+	}
 }
 
 // total is the ratio of the sums.

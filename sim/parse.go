@@ -76,8 +76,8 @@ func (e *ParseError) Unwrap() error { return e.Err }
 //
 // Metrics, the words after must, are those of Metric: "failed get", "failed post",
 // "failed", "goodput", "share first 2", "notice first 2" and so on. A bound is a
-// number, a part or a time, "97% of rotation" or "100% of rotation + 0.1%". A
-// window is given by instants, which may go on by calls: "after 2s,0s+100calls" is
+// number, a part or a time, "97% of rotation", "100% of rotation + 0.1%" or "100% of
+// bare or oracle", of which the one counts that allows more. A window is given by instants, which may go on by calls: "after 2s,0s+100calls" is
 // after two seconds and after the hundredth call, whichever is later.
 func Parse(name, text string) ([]*Scenario, error) {
 	return parseLines(name, name, strings.Split(text, "\n"))
@@ -663,7 +663,7 @@ func (p *parser) must(text string) error {
 	return nil
 }
 
-// bound reads "0.1%", "2s", "97% of rotation" or "100% of rotation + 0.1%".
+// bound reads "0.1%", "2s", "97% of rotation" or "100% of bare or oracle + 0.1%".
 func (p *parser) bound(m *Must) error {
 	value := func() (float64, error) {
 		word, _ := p.next()
@@ -681,9 +681,14 @@ func (p *parser) bound(m *Must) error {
 		return err
 	}
 	m.Factor, m.Number = m.Number, 0
-	m.Of, _ = p.next()
-	if !slices.Contains(SubjectNames(), m.Of) {
-		return p.fail(m.Of, ErrUnknownWord)
+	for _, of := range []*string{&m.Of, &m.Or} {
+		*of, _ = p.next()
+		if !slices.Contains(SubjectNames(), *of) {
+			return p.fail(*of, ErrUnknownWord)
+		}
+		if !p.take("or") {
+			break
+		}
 	}
 	if p.take("+") {
 		m.Number, err = value()

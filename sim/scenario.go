@@ -211,10 +211,11 @@ type Must struct {
 	Servers []int
 	// AtMost says whether the bound is an upper one.
 	AtMost bool
-	// The bound is Number, plus Factor times what the Subject named Of measures.
+	// The bound is Number, plus Factor times what the Subject named Of measures, or the
+	// one named Or if that allows more.
 	Number float64
 	Factor float64
-	Of     string
+	Of, Or string
 	// From and To are the window, by the instant at which calls begin: the latest
 	// mark of each; none of To is the end.
 	From, To []Mark

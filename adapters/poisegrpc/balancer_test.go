@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Claim: A call is given to an endpoint that has a connection, that takes calls, and that the policy chose.
+// A call is given to an endpoint that has a connection, that takes calls, and that the policy chose.
 func TestBalancer_TakesTurns(t *testing.T) {
 	servers := []*server{serve(t, &server{}), serve(t, &server{}), serve(t, &server{})}
 	c := dial(t, poisegrpc.Name, `{"policy": "round_robin"}`, endpoints(servers...)...)
@@ -170,7 +170,7 @@ func register(t *testing.T, edit func(*poisegrpc.Config)) string {
 	return name
 }
 
-// Claim: A call for which there is no room waits until there is, or until its context ends.
+// A call for which there is no room waits until there is, or until its context ends.
 func TestBalancer_HasCallsWaitForRoom(t *testing.T) {
 	entered, leave := make(chan struct{}, 40), make(chan struct{})
 	hold := func(context.Context) error {
@@ -245,7 +245,7 @@ func TestBalancer_HoldsTheSlotOfAStream(t *testing.T) {
 	}
 }
 
-// Claim: A call waits while endpoints connect, and fails as Unavailable when none can, unless it waits for ready.
+// A call waits while endpoints connect, and fails as Unavailable when none can, unless it waits for ready.
 func TestBalancer_WaitsForReadyOrSaysWhyNot(t *testing.T) {
 	s := serve(t, &server{})
 	s.grpc.Stop()
@@ -291,7 +291,7 @@ func (l lost) Build(_ resolver.Target, cc resolver.ClientConn, _ resolver.BuildO
 func (lost) ResolveNow(resolver.ResolveNowOptions) {}
 func (lost) Close()                                {}
 
-// Claim: A resolver that changes its list keeps the connections, the calls and the health of endpoints that stay.
+// A resolver that changes its list keeps the connections, the calls and the health of endpoints that stay.
 func TestBalancer_DrainsAndChanges(t *testing.T) {
 	finish := make(chan struct{})
 	watch := func(stream grpc.ServerStreamingServer[healthpb.HealthCheckResponse]) error {

@@ -12,7 +12,7 @@ import (
 	poise "github.com/copyleftdev/poise-go/pkg"
 )
 
-// Claim: A service config with a value that cannot be used is refused, and fields that are not known are ignored.
+// A service config with a value that cannot be used is refused, and fields that are not known are ignored.
 func TestParseConfig_RefusesWhatItCannotUse(t *testing.T) {
 	b := poisegrpc.NewBuilder("x", poisegrpc.Config{})
 	for text, field := range map[string]string{

@@ -101,12 +101,23 @@ type Model struct {
 	Replay     string  `json:"replay,omitempty"`   // what replays it
 }
 
-// Evidence is one type with its Contract sentences, and the files that quote one of
-// them above a check, by kind of evidence.
+// Evidence is one type with its Contract sentences, and the checks that quote one of
+// them, by what they judge by.
 type Evidence struct {
-	Type   string              `json:"type"`
-	Kinds  map[string][]string `json:"kinds"`
-	Claims []Claim             `json:"claims"` // the sentences
+	Type   string             `json:"type"`
+	Means  map[string][]Check `json:"means"`
+	Claims []Claim            `json:"claims"` // the sentences
+}
+
+// Means are what a check can judge by, in the order of tables.
+var Means = []string{
+	"example", "rapid", "gopter", "policytest", "golden", "twin", "race", "fuzz", "model", "histories", "walk", "specification", "simulation",
+}
+
+// Check is a test, a fuzz target or a law in its file; a specification has no name in it.
+type Check struct {
+	File string `json:"file"`
+	Of   string `json:"of"`
 }
 
 // Claim is one Contract sentence with the checks that quote it.
@@ -117,6 +128,17 @@ type Claim struct {
 	Of   string   `json:"of"`   // the declaration that promises it
 	Code []string `json:"code"` // what keeps it: functions, or types by their methods
 	By   []Quote  `json:"by"`
+}
+
+// Noticed is one small change of the code of a claim that a check which quotes it
+// noticed: the first that was tried.
+type Noticed struct {
+	Claim   string `json:"claim"`  // its id
+	Mutant  string `json:"mutant"` // its id
+	At      string `json:"at"`     // file:line
+	Was     string `json:"was"`
+	Becomes string `json:"becomes"`
+	By      string `json:"by"` // the test
 }
 
 // Quote is one check that quotes a claim.
@@ -233,6 +255,9 @@ type Timing struct {
 	// Reached are, by the id of a claim, the functions of its code that its checks
 	// reach. Which of two ways a race takes is not the same in every run.
 	Reached map[string][]string `json:"reached,omitempty"`
+	// Noticed are changes of code that the checks of its claims noticed, one a claim. It
+	// is the first that was, which a test of many goroutines need not always notice.
+	Noticed []Noticed `json:"noticed,omitempty"`
 }
 
 // Machine is where the figures were taken.

@@ -101,10 +101,13 @@ func TestEncode_BadRecordIsRefused(t *testing.T) {
 			r.Mutation = &record.Mutation{Discovered: 3, Statuses: map[string]int{"killed": 1, "survived": 1}, Mutants: []record.Mutant{}}
 		}, "of 3 mutants the statuses count 2"},
 		{"a type without claims", func(r *record.Record) {
-			r.Evidence = []record.Evidence{{Type: "T", Kinds: map[string][]string{}, Claims: []record.Claim{}}}
+			r.Evidence = []record.Evidence{{Type: "T", Means: map[string][]record.Check{}, Claims: []record.Claim{}}}
 		}, "minItems"},
+		{"a change that was noticed by nobody", func(r *record.Record) {
+			r.Timing.Noticed = []record.Noticed{{Claim: "T-1", Mutant: "m", At: "f:1", Was: "a", Becomes: "b"}}
+		}, "minLength"},
 		{"a claim without code", func(r *record.Record) {
-			r.Evidence = []record.Evidence{{Type: "T", Kinds: map[string][]string{}, Claims: []record.Claim{{ID: "T-1", Text: "x", File: "f", Of: "T", Code: []string{}, By: []record.Quote{}}}}}
+			r.Evidence = []record.Evidence{{Type: "T", Means: map[string][]record.Check{}, Claims: []record.Claim{{ID: "T-1", Text: "x", File: "f", Of: "T", Code: []string{}, By: []record.Quote{}}}}}
 		}, "minItems"},
 		{"a demo without promises", func(r *record.Record) { r.Timing.Demo = &record.Demo{Policy: "p"} }, "/timing/demo"},
 	} {

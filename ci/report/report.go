@@ -39,6 +39,7 @@ var pages = []page{
 	{"index.html", "Overview", func(view) bool { return true }},
 	{"failures.html", "Failures", func(v view) bool { return !v.AllPassed() }},
 	{"claims.html", "Claims", func(v view) bool { return len(v.Evidence) > 0 }},
+	{"proofs.html", "Who proves what", func(v view) bool { return len(v.Evidence) > 0 }},
 	{"models.html", "Models", func(v view) bool { return len(v.Models) > 0 }},
 	{"specifications.html", "Specifications", func(v view) bool { return len(v.Specs) > 0 }},
 	{"simulations.html", "Simulations", func(v view) bool { return len(v.Simulations) > 0 }},

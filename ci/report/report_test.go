@@ -76,11 +76,12 @@ func raceDoesNotRun(r *record.Record) {
 // full adds what the record in testdata has nothing of.
 func full(r *record.Record) {
 	r.Evidence = []record.Evidence{
-		{Type: "pkg.View", Kinds: map[string][]string{"test": {"pkg/view_test.go"}, "specification": {"spec/tla/view/View.tla"}}, Claims: []record.Claim{
+		{Type: "pkg.View", Means: map[string][]record.Check{"example": {{File: "pkg/view_test.go", Of: "TestX"}, {File: "pkg/view_test.go", Of: "TestY"}}, "specification": {{File: "spec/tla/view/View.tla"}}}, Claims: []record.Claim{
 			{ID: "pkg.View-1", Text: "A View <never> changes.", File: "pkg/view.go", Of: "View", Code: []string{"View"}, By: []record.Quote{{Kind: "test", File: "pkg/view_test.go", Of: "TestX", Reaches: true}, {Kind: "specification", File: "spec/tla/view/View.tla"}}},
 			{ID: "pkg.View.Len-2", Text: "A View is small.", File: "pkg/view.go", Of: "View.Len", Code: []string{"View.Len"}, By: []record.Quote{}},
 		}},
 	}
+	r.Timing.Noticed = []record.Noticed{{Claim: "pkg.View.Len-2", Mutant: "m.View.Len: literal", At: "pkg/view.go:7", Was: "n < 1", Becomes: "n <= 1", By: "TestLen"}}
 	r.Timing.Reached = map[string][]string{"pkg.View-1": {"pkg.View.Len", "pkg.View.Select"}}
 	r.Models = []record.Model{
 		{Name: "slots: two callers", Reduced: 25, BruteForce: 1000, Outcomes: 3, Test: "TestSlots/two", Schedule: "1  Load", Replay: "a1b2"},
@@ -197,7 +198,7 @@ func TestRender_BrokenPromiseIsSaidByWord(t *testing.T) {
 
 func TestRender_PagesOfNothingAreLeftOut(t *testing.T) {
 	all := files(t, func(r *record.Record) { r.Timing.Demo, r.Timing.Budgets, r.Timing.Benchmarks = nil, nil, nil })
-	for _, name := range []string{"demo.html", "speed.html", "claims.html", "models.html", "specifications.html", "simulations.html", "mutants.html", "failures.html"} {
+	for _, name := range []string{"demo.html", "speed.html", "claims.html", "proofs.html", "models.html", "specifications.html", "simulations.html", "mutants.html", "failures.html"} {
 		if _, there := all[name]; there || strings.Contains(all["index.html"], `"`+name) {
 			t.Errorf("there is a page %s with nothing on it, or a link to it", name)
 		}
@@ -218,9 +219,20 @@ func TestRender_ClaimLeadsToItsChecksAndSaysWhetherTheyPassed(t *testing.T) {
 	mustHold(t, page, "A View &lt;never&gt; changes.", `<span class="status failed">failed</span> reaches it: test <a href="../../pkg/view_test.go">TestX</a>`,
 		`<span class="status not-run">not run</span> <b>does not reach it</b>: specification <a href="../../spec/tla/view/View.tla">spec/tla/view/View.tla</a>`,
 		"No check quotes it", `<a href="../../pkg/view.go">View.Len</a>`, `id="claim-pkg.View.Len-2"`, "2 functions reached", "pkg.View.Len, pkg.View.Select",
+		"TestLen fails with <code>n &lt;= 1</code> in place of <code>n &lt; 1</code>, at pkg/view.go:7", "no change noticed", "Of 1 sentences a test",
 		"1 of 2 quotations do",
 		"0 are quoted by checks of which none failed, 1 by one that failed, 1 by none that ran.")
 	mustHold(t, files(t, full)["claims.html"], `<span class="status passed">passed</span> reaches it: test <a href="../../pkg/view_test.go">TestX</a>`)
+}
+
+func TestRender_TypeLeadsToWhoProvesWhat(t *testing.T) {
+	page := files(t, full)["proofs.html"]
+	mustHold(t, page, `<a href="claims.html#type-pkg.View">pkg.View</a>`, `<a href="#of-example-pkg.View">2</a>`, `<dt id="of-example-pkg.View">`,
+		`<a href="../../pkg/view_test.go">TestY</a>`, `<a href="../../spec/tla/view/View.tla">spec/tla/view/View.tla</a>`)
+	rows := tables(t, page)["checks by type and kind of evidence"]
+	if got := strings.Join(rows[1], " "); strings.Join(strings.Fields(got), " ") != "pkg.View 2 2 1" || len(rows[1]) != len(record.Means)+2 {
+		t.Errorf("the row of the type is %q", rows[1])
+	}
 }
 
 func TestRender_SimulationHasItsPictureAndItsWords(t *testing.T) {

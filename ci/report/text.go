@@ -17,7 +17,7 @@ import (
 // functions are what the templates call. None of them returns markup.
 var functions = template.FuncMap{
 	"brute": brute, "class": class, "count": count, "duration": duration, "figure": figure, "groups": groups, "held": held,
-	"id": id, "join": join, "kinds": kinds, "many": many, "name": name, "ofBound": ofBound, "percent": percent, "pictures": pictures, "plots": plots,
+	"id": id, "join": join, "many": many, "means": means, "name": name, "noticed": noticed, "ofBound": ofBound, "percent": percent, "pictures": pictures, "plots": plots,
 	"plural": plural, "quoted": quoted, "runs": runs, "short": short, "simulations": simulations, "sorted": sorted, "standsFor": standsFor,
 	"sum": sum, "test": test, "times": times, "under": under, "walked": walked, "width": width, "worst": worst,
 }
@@ -114,14 +114,27 @@ var layerOf = map[string]string{
 	"test": "unit", "law": "props", "fuzz": "fuzz", "model": "models", "walk": "tla", "histories": "lin", "specification": "tla", "simulation": "sim",
 }
 
-// kinds are those of the evidence of a type, in the order of the layers.
-func kinds(e record.Evidence) (all []string) {
-	for _, kind := range []string{"test", "law", "fuzz", "model", "walk", "histories", "specification", "simulation"} {
-		if len(e.Kinds[kind]) > 0 {
-			all = append(all, kind)
+// means are what the checks of a type judge by, in the order of tables.
+func means(e record.Evidence) (all []string) {
+	for _, m := range record.Means {
+		if len(e.Means[m]) > 0 {
+			all = append(all, m)
 		}
 	}
 	return all
+}
+
+// Means are the columns of the page of proofs.
+func (v view) Means() []string { return record.Means }
+
+// Judged is how many types have a check that judges so.
+func (v view) Judged(means string) (n int) {
+	for _, e := range v.Evidence {
+		if len(e.Means[means]) > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // quote says what became of one check that quotes a claim.
@@ -166,6 +179,16 @@ func runs(v view) map[string]int {
 		}
 	}
 	return n
+}
+
+// noticed is the change that a check of the claim noticed; nil if there is none.
+func noticed(v view, c record.Claim) *record.Noticed {
+	for i := range v.Timing.Noticed {
+		if v.Timing.Noticed[i].Claim == c.ID {
+			return &v.Timing.Noticed[i]
+		}
+	}
+	return nil
 }
 
 // sum adds up one figure of every row of a kind; the overview shows it.

@@ -50,7 +50,7 @@ func number() int32 {
 func At(id int32) bool { return active == id || active == counting && reach(id) }
 
 func reach(id int32) bool {
-	if !reached[id].Swap(true) {
+	if !reached[id].Load() && !reached[id].Swap(true) { // a look costs a small part of a swap
 		_, _ = census.WriteString(strconv.Itoa(int(id)) + "\n")
 	}
 	return false

@@ -479,7 +479,9 @@ func sessionMethods(s *discovery.Session[int]) map[string]func() error {
 }
 
 // Claim: Close keeps the last snapshot, wakes everybody who waits, and refuses every later change.
+// Code: Directory.end
 // Claim: Closed reports at any time whether the Directory was closed.
+// Code: Directory.Closed
 //
 // Cases: G13.
 func TestDirectory_Close(t *testing.T) {
@@ -516,6 +518,7 @@ func TestDirectory_Close(t *testing.T) {
 }
 
 // Claim: A change that needs a revision when none is left is refused, and changes nothing.
+// Code: Directory.change
 func TestDirectory_WithoutARevisionLeft(t *testing.T) {
 	d := newDirectory(t, discovery.Config[int]{Revision: math.MaxUint64 - 1})
 	s := open(t, d, "x")
@@ -706,6 +709,7 @@ func TestSnapshot_KeepsItsMembersWhileOthersJoinAndLeave(t *testing.T) {
 
 // Claim: A draining member is draining in every View that is made of the Snapshot.
 // Claim: Load returns the newest snapshot, and every call after a change has returned sees that change.
+// Code: Directory.change, Directory.Load
 //
 // Cases: B44, B52.
 func TestSnapshot_ViewFollowsTheDirectory(t *testing.T) {

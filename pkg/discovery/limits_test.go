@@ -28,6 +28,7 @@ func requireLimit(t *testing.T, err error, found, limit int64, reason error) {
 }
 
 // Claim: A change that would leave more than MaxMembers members is refused with a LimitError and changes nothing, unless it leaves no more than there were.
+// Code: Directory.change
 func TestDirectory_BoundsItsMembers(t *testing.T) {
 	for _, atOnce := range []bool{false, true} {
 		d, err := discovery.New(discovery.Config[int]{Equal: sameInt, MaxMembers: 3, RemoveImmediately: atOnce})

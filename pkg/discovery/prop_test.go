@@ -16,9 +16,13 @@ import (
 )
 
 // Claim: Every change, batch or list that changes anything raises the revision by exactly one; all others leave it.
+// Code: Directory.change
 // Claim: A member keeps its incarnation and its place until it leaves; an identity that comes back is a new incarnation at the end.
+// Code: Directory.apply
 // Claim: A member leaves or begins to drain only when no source claims it any more.
+// Code: Directory.apply
 // Claim: The value of a member is that of the source whose claim is the oldest.
+// Code: Directory.apply
 // Claim: A batch is applied in the given order, as one change or not at all.
 // Claim: Reconcile makes the members that the source claims those of the list, by identity and value.
 // Claim: After an error of any method nothing has changed.

@@ -88,6 +88,7 @@ func pass(d time.Duration) { <-time.After(d) }
 func fine(*site) error { return nil }
 
 // Claim: Do runs the function once for each attempt, with an endpoint that admitted it.
+// Code: Balancer.Do, Balancer.attempt
 func TestBalancer_DoesEachCallAtOneEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -109,8 +110,10 @@ func TestBalancer_DoesEachCallAtOneEndpoint(t *testing.T) {
 }
 
 // Claim: A member that stays in the list with the same Endpoint keeps its incarnation, and another Endpoint begins a new one.
+// Code: Balancer.update, Balancer.accept
 //
 // Claim: Each Endpoint that was removed is closed once, when its last call and its probes have ended.
+// Code: Balancer.release, Balancer.end
 func TestBalancer_ClosesWhatWasRemovedWhenItsLastCallHasEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -158,6 +161,7 @@ func weight(t testing.TB, w uint32) poise.Weight {
 }
 
 // Claim: Close ends the Balancer's goroutine and its probes; calls in flight go on.
+// Code: Balancer.Close, Balancer.close
 func TestBalancer_ClosesWhileCallsGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)
@@ -193,6 +197,7 @@ func TestBalancer_ClosesWhileCallsGoOn(t *testing.T) {
 }
 
 // Claim: A call that waits is given room in its turn, or fails when MaxWait is over.
+// Code: Balancer.await
 //
 // Cases: B100.
 func TestBalancer_WaitsForRoom(t *testing.T) {
@@ -254,8 +259,10 @@ func TestBalancer_WaitsForRoom(t *testing.T) {
 }
 
 // Claim: An attempt that a deadline ended is held against the endpoint, one that its caller left is not.
+// Code: Balancer.judge
 //
 // Claim: A pause of this process is held against nobody.
+// Code: Balancer.judge, membership.judge
 //
 // Cases: B101, B109.
 func TestBalancer_JudgesWhoIsToBlame(t *testing.T) {
@@ -387,6 +394,15 @@ func TestBalancer_ProbesItsMembers(t *testing.T) {
 // Claim: Revision rises with every change of what Take returns.
 //
 // Claim: Take connects each incarnation that the Balancer does not know, and no other.
+//
+// Claim: A Balancer has the members and incarnations of the newest snapshot of its Directory, and one endpoint for each incarnation.
+// Code: directorySource.Take
+//
+// Claim: A member that drains in the Directory gets no new call, whatever SetStatus and Describe say of it.
+// Code: directorySource.take
+//
+// Claim: A draining member leaves the Directory when its last call has ended or DrainFor is over, and no call is cut short.
+// Code: directorySource.FinishDrains
 //
 // Cases: B111.
 func TestBalancer_HasTheMembersOfADirectory(t *testing.T) {

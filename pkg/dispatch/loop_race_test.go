@@ -150,6 +150,7 @@ func TestLoop_HoldsUnderManyGoroutines(t *testing.T) {
 }
 
 // Claim: A change waits for one other change at most.
+// Code: membership.enter, membership.leave
 //
 // Cases: B102.
 func TestLoop_ChangesWaitForOneOther(t *testing.T) {

@@ -103,6 +103,7 @@ func eject(tb testing.TB, l *dispatch.Loop, id string, now time.Time) {
 }
 
 // Claim: An ejected member gets trials, and calls for which nobody else is left, and no others.
+// Code: admission.acquire
 func TestLoop_SendsAnEjectedMemberOnlyTrials(t *testing.T) {
 	l := newLoop(t, 3, nil)
 	eject(t, l, "a0", at(0))
@@ -309,6 +310,7 @@ func TestLoop_LetsBackupsTakeOverFromEjectedPrimaries(t *testing.T) {
 }
 
 // Claim: The first change of health is published at once, and the next ones at most once in PublishEvery.
+// Code: membership.publishDue
 func TestLoop_PublishesStormsTogether(t *testing.T) {
 	var woken int
 	l := newLoop(t, 100, func(c *dispatch.LoopConfig) {
@@ -436,6 +438,7 @@ type policyFunc func(*poise.View) (poise.Picker, error)
 func (f policyFunc) Prepare(v *poise.View) (poise.Picker, error) { return f(v) }
 
 // Claim: A publication that fails leaves the last good picker serving, and is tried again.
+// Code: membership.republish
 //
 // Cases: B48, G15.
 func TestLoop_ServesOnWhenAPublicationFails(t *testing.T) {
@@ -603,6 +606,7 @@ func TestLoop_GivesTheFirstReasonThatApplies(t *testing.T) {
 }
 
 // Claim: The Observer is told under no lock, and of publications in their order.
+// Code: membership.tell
 //
 // Claim: An Observer is told of every attempt that ended and of every call that was refused.
 // Code: pkg/dispatch.Call.finish, pkg/dispatch.Loop.refused
@@ -936,6 +940,7 @@ func TestLoop_FindsTheOneThatHasRoom(t *testing.T) {
 }
 
 // Claim: Of attempts that overlap each is at another member, while there is one that was not tried.
+// Code: Attempts.claim
 func TestLoop_HedgesElsewhere(t *testing.T) {
 	l := newLoop(t, 3, nil)
 	var attempts dispatch.Attempts
@@ -960,10 +965,16 @@ func TestLoop_HedgesElsewhere(t *testing.T) {
 }
 
 // Claim: Answered judges the attempt and keeps its slot; End then tells what came later.
+// Code: Call.Answered, Call.finish
 //
 // Claim: End of the zero Call returns false.
+// Code: Call.End
+//
+// Claim: The first End of an attempt ends it and returns true; every later one returns false and changes nothing.
+// Code: Call.End
 //
 // Claim: Answered after Answered or after End returns false and changes nothing.
+// Code: Call.Answered
 func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
 	l := newLoop(t, 1, nil)
 	var c dispatch.Call
@@ -985,6 +996,7 @@ func TestCall_IsJudgedOnceAndEndsOnce(t *testing.T) {
 // nobody else.
 //
 // Claim: An End with the zero instant leaves those who wait to the next Advance.
+// Code: member.ended
 func TestCall_NeedsNoInstantIfNobodyAsks(t *testing.T) {
 	wakes := 0
 	limited := func(observer observe.Observer) *dispatch.Loop {
@@ -1040,6 +1052,7 @@ func TestCall_NeedsNoInstantIfNobodyAsks(t *testing.T) {
 }
 
 // Claim: What became of a call counts for nothing at a member that was removed meanwhile.
+// Code: Call.finish, membership.update
 func TestCall_OfARemovedMemberCountsForNothing(t *testing.T) {
 	l := newLoop(t, 2, func(c *dispatch.LoopConfig) {
 		c.Window = &health.OutcomeWindowConfig{}
@@ -1088,7 +1101,6 @@ func TestNewLoop_NamesTheFieldThatIsOutOfRange(t *testing.T) {
 }
 
 // Claim: A pause of this process is held against nobody.
-// Code: membership.judge
 //
 // Cases: B101.
 func TestLoop_BlamesNobodyForALateAdvance(t *testing.T) {

@@ -122,6 +122,7 @@ func TestRetryConfig_LawBoundsWhatIsSent(t *testing.T) {
 }
 
 // Claim: A retry for which nobody is found is given back to the budget.
+// Code: Attempts.refund
 func TestLoop_GivesBackARetryThatWasNotMade(t *testing.T) {
 	l := newLoop(t, 1, func(c *dispatch.LoopConfig) { c.Passive.Off = true })
 	saved := l.Inspect(epoch).Retries

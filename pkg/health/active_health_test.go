@@ -81,6 +81,7 @@ func probes(t testing.TB, h *health.ActiveHealth, results string) (conditions []
 }
 
 // Claim: A probe is due at once if none was completed or cancelled before, and else one interval of the present condition after the last was.
+// Code: ActiveHealth.due
 func TestActiveHealth_EachConditionHasItsInterval(t *testing.T) {
 	h := newActive(t, health.ActiveHealthConfig{
 		Interval: 10 * time.Second, UnhealthyInterval: 3 * time.Second, UnknownInterval: time.Second,
@@ -115,6 +116,7 @@ func TestActiveHealth_TheIntervalBeginsAtTheEnd(t *testing.T) {
 }
 
 // Claim: At most one reservation is outstanding at any instant.
+// Code: ActiveHealth.reserve
 //
 // Claim: Reserve succeeds exactly when no reservation is outstanding and Due answers 0.
 func TestActiveHealth_OneReservationAtATime(t *testing.T) {
@@ -127,8 +129,10 @@ func TestActiveHealth_OneReservationAtATime(t *testing.T) {
 }
 
 // Claim: The condition becomes Healthy or Unhealthy exactly when that many probes in a row as its threshold says have agreed, and otherwise stays.
+// Code: ActiveHealth.Complete
 //
 // Claim: A result starts the count of the opposite one again.
+// Code: ActiveHealth.Complete
 //
 // Cases: B26.
 func TestActiveHealth_OnlyARunOfResultsDecides(t *testing.T) {
@@ -168,6 +172,7 @@ func TestActiveHealth_NoSingleResultGoesPastTheThreshold(t *testing.T) {
 }
 
 // Claim: Only the outstanding reservation has effect: one that was completed, cancelled, voided or lost before is reported as such and changes nothing.
+// Code: ActiveHealth.end
 //
 // Cases: B27.
 func TestActiveHealth_AnOldReservationHasNoEffect(t *testing.T) {
@@ -212,6 +217,7 @@ func TestActiveHealth_TheZeroReservationHasNoEffect(t *testing.T) {
 }
 
 // Claim: A cancelled probe leaves the condition and both counts alone.
+// Code: ActiveHealth.Cancel
 func TestActiveHealth_ACancelledProbeOnlyPutsOffTheNext(t *testing.T) {
 	h := newActive(t, health.ActiveHealthConfig{})
 	h.Complete(reserve(t, h, dawn), false, dawn)
@@ -251,6 +257,7 @@ func TestActiveHealth_ForceActsAtOnce(t *testing.T) {
 }
 
 // Claim: A reservation that is not ended within Hold is lost, and counts as cancelled at the instant its Hold ended.
+// Code: ActiveHealth.lost, ActiveHealth.settle
 //
 // Cases: G19.
 func TestActiveHealth_ALostReservationIsNotForEver(t *testing.T) {
@@ -283,6 +290,7 @@ func TestActiveHealth_AResultJustBeforeItsHoldEndsCounts(t *testing.T) {
 }
 
 // Claim: Each wait is at most the interval and at least what Jitter leaves of it, which is never nothing.
+// Code: ActiveHealth.wait
 //
 // Cases: B31, G18.
 func TestActiveHealth_JitterLeavesSomethingOfEachInterval(t *testing.T) {
@@ -331,6 +339,7 @@ func TestActiveHealth_JitterReachesBothEnds(t *testing.T) {
 }
 
 // Claim: A clock that steps back costs at most one more interval, or one more Hold, from the next Reserve.
+// Code: ActiveHealth.settle, ActiveHealth.due
 //
 // Cases: B22.
 func TestActiveHealth_AClockThatStepsBackFreezesNothing(t *testing.T) {
@@ -361,6 +370,7 @@ func TestActiveHealth_AProbeAcrossAStepBackCounts(t *testing.T) {
 }
 
 // Claim: Due, State and Excluded change nothing.
+// Code: ActiveHealth.Due, ActiveHealth.State, ActiveHealth.Excluded
 func TestActiveHealth_AskingChangesNothing(t *testing.T) {
 	ask := func(h *health.ActiveHealth) {
 		for _, now := range []time.Duration{-time.Hour, 0, time.Second, 25 * time.Second, 100 * time.Hour} {

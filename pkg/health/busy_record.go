@@ -143,3 +143,9 @@ func (b *busyRecord) odds(waited bool) float64 {
 	}
 	return bad / (b.sound + busyPrior)
 }
+
+// lossOdds is odds with the calls that waited for an endpoint that answered nobody: who
+// answers nothing does no better than one that refuses.
+func (b *busyRecord) lossOdds(waited bool) float64 {
+	return b.odds(waited) + b.stuck/(b.sound+busyPrior)
+}

@@ -83,6 +83,7 @@ func TestCircuit_ClosedLetsEveryCallThrough(t *testing.T) {
 }
 
 // Claim: The configured number of failures in a row opens a closed circuit; a success in between starts the count again.
+// Code: Circuit.count
 func TestCircuit_OpensAfterFailuresInARow(t *testing.T) {
 	c := newCircuit(t, health.CircuitConfig{Failures: 3})
 	for i, step := range []struct {
@@ -120,6 +121,7 @@ func TestCircuit_DefaultIsFiveFailuresAndThirtySeconds(t *testing.T) {
 }
 
 // Claim: A closed circuit with a window opens as soon as the window holds enough outcomes and at least the configured share of them are failures.
+// Code: Circuit.count
 func TestCircuit_OpensAtTheShareOfFailures(t *testing.T) {
 	const s, f = poise.Success, poise.Failure
 	for _, row := range []struct {
@@ -151,6 +153,7 @@ func TestCircuit_OpensAtTheShareOfFailures(t *testing.T) {
 }
 
 // Claim: The window holds exactly the latest outcomes of its epoch, as many as configured.
+// Code: Circuit.count
 func TestCircuit_WindowHoldsTheLatestOutcomes(t *testing.T) {
 	for _, size := range []int{1, 2, 63, 64, 65, 130} {
 		c := newCircuit(t, health.CircuitConfig{Failures: math.MaxInt, Window: size, FailurePercent: 100, MinSamples: size})
@@ -225,6 +228,7 @@ func TestCircuit_BoundsItsTrials(t *testing.T) {
 }
 
 // Claim: The configured number of successful trials closes a half-open circuit; one that fails opens it again.
+// Code: Circuit.judge
 func TestCircuit_TrialsDecide(t *testing.T) {
 	c, trial, now := halfOpen(t, health.CircuitConfig{Successes: 3})
 	end(t, c, trial, poise.Success, now)
@@ -244,6 +248,7 @@ func TestCircuit_TrialsDecide(t *testing.T) {
 }
 
 // Claim: Each time open is between half of the whole and the whole of it, which doubles with each opening up to the longest; closing forgets that.
+// Code: Circuit.begin, Circuit.whole
 //
 // Cases: B31.
 func TestCircuit_DoublesUpToTheLongestAndForgets(t *testing.T) {
@@ -533,6 +538,7 @@ func TestCircuit_RefusesThePermitsOfOthers(t *testing.T) {
 }
 
 // Claim: A trial that is held for MaxHold counts as cancelled from the next Acquire or End on; its own End is reported and changes nothing.
+// Code: Circuit.reclaim
 //
 // Cases: G19, B19.
 func TestCircuit_ReclaimsLostTrials(t *testing.T) {
@@ -622,6 +628,7 @@ func TestCircuit_Forces(t *testing.T) {
 }
 
 // Claim: Available, NextChange and State change nothing.
+// Code: Circuit.Available, Circuit.NextChange, Circuit.State
 func TestCircuit_AskingChangesNothing(t *testing.T) {
 	asked, left := newCircuit(t, health.CircuitConfig{Failures: 1, MaxHold: time.Second, Chance: poise.NewGenerator(3)}),
 		newCircuit(t, health.CircuitConfig{Failures: 1, MaxHold: time.Second, Chance: poise.NewGenerator(3)})
@@ -652,6 +659,7 @@ func TestCircuit_AskingChangesNothing(t *testing.T) {
 }
 
 // Claim: A clock that steps back costs at most one more time open, or one more hold.
+// Code: Circuit.reclaim, Circuit.next
 //
 // Cases: B22.
 func TestCircuit_SurvivesClockSteps(t *testing.T) {

@@ -57,6 +57,9 @@ const (
 	innocentOdds = 100
 	// exonerated is how long an endpoint is not accused again.
 	exonerated = int64(30 * time.Second)
+	// busySilences is how many times as long an endpoint must have been silent where its
+	// peers are short of capacity.
+	busySilences = 4
 	// quietSlots is into how many parts the time of a silence is divided.
 	quietSlots = 4
 )
@@ -71,6 +74,8 @@ const (
 //   - "Too busy" lowers Share, which time brings back to 1.
 //   - Share of an endpoint that returns grows with each of its successes, and with time if it gets no call.
 //   - Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
+//   - Silence of an endpoint whose peers are short of capacity is held against it after four times as long.
+//   - Share is not lowered beside peers that answer nothing.
 //   - RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
 //   - A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
 //   - What becomes of a call counts for nothing after Remove.
@@ -159,7 +164,8 @@ type PassiveEndpoint struct {
 	link      ejectedLink
 	trial     uint64 // the running trial, 0 if none
 	trialAge  int64
-	successes int // since it began to return
+	mute      bool // its last trial ended in silence
+	successes int  // since it began to return
 	// returnMark is what peers had done then.
 	returnMark peerMark
 	// Accusation.
@@ -400,7 +406,7 @@ func (e *PassiveEndpoint) conclude(c *PassiveCall, r poise.Result, now time.Time
 func (e *PassiveEndpoint) unreachable(at int64) (changed bool) {
 	e.busy.advance(at, e.answered.Load())
 	e.misses++
-	if e.state == Serving && e.busy.sound >= servedLately && e.misses < e.health.cfg.Misses {
+	if e.busy.sound >= servedLately && e.misses < e.health.cfg.Misses {
 		return false
 	}
 	e.eject(EjectedUnreachable, at)
@@ -437,6 +443,7 @@ func (e *PassiveEndpoint) tried(c *PassiveCall, outcome poise.Outcome, at int64)
 func (e *PassiveEndpoint) retry(outcome poise.Outcome, at int64) {
 	p := e.health
 	was := e.cause
+	e.mute = outcome == poise.Silent
 	if e.cause != EjectedPartial {
 		e.cause = causeOf(outcome)
 	}
@@ -509,7 +516,7 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.clear()
 	e.state, e.cause, e.since = Ejected, cause, at
 	e.epoch++
-	e.accused, e.misses = false, 0
+	e.accused, e.misses, e.mute = false, 0, false
 	e.room.forget()
 	e.noteWaits()
 	p.ejected++
@@ -521,6 +528,13 @@ func (e *PassiveEndpoint) eject(cause EjectionCause, at int64) {
 	e.put(at)
 	p.schedule()
 	e.note()
+}
+
+// spare reports whether the endpoint is ejected and may be able to carry a part of the
+// load: something can be sent to it, and its last trial did not end in silence. Where
+// nobody serves that says less. Requires mu.
+func (e *PassiveEndpoint) spare(nobodyServes bool) bool {
+	return e.state == Ejected && e.cause != EjectedUnreachable && (nobodyServes || !e.mute)
 }
 
 // comeBack lets an ejected endpoint return. Requires mu.
@@ -563,7 +577,7 @@ func (e *PassiveEndpoint) weighShare(at int64) {
 		// shares only move it.
 		peers := e.peersBusy()
 		waited := peers.lately() <= notBusy
-		share = min(1, (busyMargin*peers.odds(waited)+busyLift)/max(busyLift, e.busy.odds(waited)))
+		share = min(1, (busyMargin*peers.lossOdds(waited)+busyLift)/max(busyLift, e.busy.odds(waited)))
 	}
 	if e.state == Returning {
 		share *= e.returned(at)
@@ -821,7 +835,7 @@ func (e *PassiveEndpoint) suspected(run int, at int64) EjectionCause {
 	case !e.late || e.run > 1 && p.since(e.runLate, e).served < 1:
 		// What peers served since may be what they had begun before.
 	case e.busyRun > 0 && lasted < max(int64(p.cfg.BusyTime), busyLatencies*e.meanLatency()):
-	case e.silentRun > 0 && (lasted < e.silence() || e.peersAreBusy()):
+	case e.silentRun > 0 && lasted < e.silenceBesidePeers():
 	case p.convicts(e, run, since):
 		return e.runCause()
 	}
@@ -852,6 +866,16 @@ func (e *PassiveEndpoint) lateness() int64 {
 func (e *PassiveEndpoint) silence() int64 {
 	cfg := &e.health.cfg
 	return max(int64(cfg.Silence), int64(min(cfg.SilenceLatencies*float64(e.meanLatency()), float64(longest))))
+}
+
+// silenceBesidePeers is how long it must have been silent to be convicted for it: longer
+// where its peers are short of capacity too, since waiting may be the fleet's.
+// Requires mu.
+func (e *PassiveEndpoint) silenceBesidePeers() int64 {
+	if e.peersAreBusy() {
+		return busySilences * min(e.silence(), int64(longest)/busySilences)
+	}
+	return e.silence()
 }
 
 // partial reports whether it is to be ejected because it serves worse than its peers.
@@ -957,13 +981,13 @@ func (e *PassiveEndpoint) listen(at, elapsed int64) (changed bool) {
 	}
 	e.quietAge += elapsed
 	e.quietSlot += elapsed
-	silence := e.silence()
+	silence := e.silenceBesidePeers()
 	if e.quietSlot >= silence/(quietSlots-1) {
 		e.quietSlot = 0
 		copy(e.quietBegun[1:], e.quietBegun[:])
 		e.quietBegun[0] = started
 	}
-	if e.quietAge < silence || at < p.carryUntil || e.accused || e.peersAreBusy() {
+	if e.quietAge < silence || at < p.carryUntil || e.accused {
 		return false
 	}
 	// Calls that have waited that long, at least so many: others may have begun since,

@@ -428,7 +428,7 @@ func (p *PassiveHealth) OverloadedShare(now time.Time) float64 {
 //
 // # Contract
 //
-//   - Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all but the unreachable are back for a time.
+//   - Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all are back for a time but those that are unreachable or whose last trial ended in silence.
 func (p *PassiveHealth) Advance(now time.Time, late time.Duration) (next time.Time, changed bool) {
 	at := p.enter(now)
 	defer p.mu.Unlock()
@@ -496,18 +496,20 @@ func (p *PassiveHealth) stale(at int64) bool {
 
 // carry ends ejections that cost more than they save: where those that are left have
 // lost a greater part of their calls for a while than the part of the fleet that is out,
-// everybody but those that nothing can be sent to is back, and nobody is convicted for a
-// time that doubles when it was in vain. Requires mu.
+// everybody is back who may be able to carry a part of the load, and nobody is convicted
+// for a time that doubles when it was in vain. Requires mu.
 func (p *PassiveHealth) carry(by *busyRecord, at, elapsed int64) (changed bool) {
-	out := len(p.queue) + p.running
+	lost := p.lost >= lostRun+lostRounds*len(p.endpoints) && at-p.servedAt >= servesNow
+	out, some := 0, len(p.endpoints)
 	for _, e := range p.endpoints {
-		if e.trial != 0 && e.freeTrial {
-			out--
+		switch {
+		case e.spare(lost):
+			out++
+		case e.state == Ejected:
+			some--
 		}
 	}
-	reachable := len(p.endpoints) - len(p.free)
-	lost := p.lost >= lostRun+lostRounds*len(p.endpoints) && at-p.servedAt >= servesNow
-	if out <= 0 || at-p.ejectedAt < carriesSettled || !lost && by.loss() <= float64(out)/float64(reachable)+carriesLess {
+	if out == 0 || at-p.ejectedAt < carriesSettled || !lost && by.loss() <= float64(out)/float64(some)+carriesLess {
 		p.overloaded = 0
 		return false
 	}
@@ -522,7 +524,7 @@ func (p *PassiveHealth) carry(by *busyRecord, at, elapsed int64) (changed bool) 
 	}
 	p.carryUntil = at + p.carryFor
 	for _, e := range p.endpoints {
-		if e.state == Ejected && e.cause != EjectedUnreachable {
+		if e.spare(lost) {
 			e.comeBack(at)
 			e.state, e.settled = Serving, at
 			e.weighShare(at)

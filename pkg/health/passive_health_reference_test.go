@@ -72,6 +72,7 @@ type slowEndpoint struct {
 	free             bool // its trials are
 	due, preferred   int64
 	early            bool // woken
+	mute             bool // its last trial ended in silence
 	queued           bool
 	trial            int
 	trialAge         int64
@@ -219,7 +220,7 @@ func (s *slowPassive) weigh(i int, at int64) {
 	if e.record.odds(true) > 0.1 {
 		peers := s.beside(i)
 		waited := peers.lately() <= 0.05
-		e.share = min(1, (1.5*peers.odds(waited)+0.1)/max(0.1, e.record.odds(waited)))
+		e.share = min(1, (1.5*(peers.odds(waited)+peers.recent[1]/(peers.recent[3]+10))+0.1)/max(0.1, e.record.odds(waited)))
 	}
 	if e.state == health.Returning {
 		e.share *= min(1, e.back+0.3*float64(at-e.backAt)/1e9)
@@ -297,7 +298,7 @@ func (s *slowPassive) eject(real *realPassive, i int, cause health.EjectionCause
 		e.rounds = 0
 	}
 	e.endRun()
-	e.sum, e.first, e.misses = 0, false, 0
+	e.sum, e.first, e.misses, e.mute = 0, false, 0, false
 	e.forgetRoom()
 	e.state, e.cause = health.Ejected, cause
 	e.epoch++
@@ -375,7 +376,7 @@ func (s *slowPassive) end(real *realPassive, c *slowPassiveCall, r poise.Result,
 		s.serve(i, at)
 	case o == poise.Unreachable:
 		e.record.advance(at, e.answered)
-		if e.misses++; e.state == health.Serving && e.record.recent[3] >= 0.5 && e.misses < s.cfg.Misses {
+		if e.misses++; e.record.recent[3] >= 0.5 && e.misses < s.cfg.Misses {
 			return false
 		}
 		s.eject(real, i, health.EjectedUnreachable, at)
@@ -414,6 +415,7 @@ func (s *slowPassive) tried(real *realPassive, c *slowPassiveCall, o poise.Outco
 	switch {
 	case o.IsFailure() && (trial || e.trial == 0 && at >= e.due):
 		was := e.cause
+		e.mute = o == poise.Silent
 		if e.cause != health.EjectedPartial {
 			e.cause = map[poise.Outcome]health.EjectionCause{
 				poise.Unreachable: health.EjectedUnreachable, poise.Overloaded: health.EjectedOverloaded,
@@ -673,6 +675,7 @@ func (s *slowPassive) advance(real *realPassive, at int64) (changed bool) {
 			if e.trialAge += elapsed; e.trialAge >= max(int64(2*time.Second), int64(s.cfg.Silence)) {
 				e.trial = 0
 				was := e.cause
+				e.mute = true
 				if e.cause != health.EjectedPartial {
 					e.cause = health.EjectedSilent
 				}
@@ -703,11 +706,14 @@ func (s *slowPassive) advance(real *realPassive, at int64) (changed bool) {
 }
 
 func (s *slowPassive) carry(by slowBusy, at, elapsed int64) (changed bool) {
-	out := s.ejected(func(e *slowEndpoint) bool { return !e.free })
-	free := s.ejected(func(e *slowEndpoint) bool { return e.free && e.trial == 0 })
 	loss := (by.recent[0] + by.recent[1] + by.recent[2]) / (by.recent[0] + by.recent[1] + by.recent[2] + by.recent[3] + 10)
 	lost := s.lost >= 10+2*len(s.endpoints) && at-s.servedAt >= int64(time.Second)
-	if out == 0 || at-s.ejectedAt < int64(2*time.Second) || !lost && loss <= float64(out)/float64(len(s.endpoints)-free)+0.05 {
+	spare := func(e *slowEndpoint) bool {
+		return e.state == health.Ejected && e.cause != health.EjectedUnreachable && (lost || !e.mute)
+	}
+	out := s.ejected(spare)
+	hopeless := s.ejected(func(e *slowEndpoint) bool { return !spare(e) })
+	if out == 0 || at-s.ejectedAt < int64(2*time.Second) || !lost && loss <= float64(out)/float64(len(s.endpoints)-hopeless)+0.05 {
 		s.over = 0
 		return false
 	}
@@ -721,7 +727,7 @@ func (s *slowPassive) carry(by slowBusy, at, elapsed int64) (changed bool) {
 	}
 	s.span, s.until = span, at+span
 	for i, e := range s.endpoints {
-		if e.state == health.Ejected && e.cause != health.EjectedUnreachable {
+		if spare(e) {
 			s.comeBack(i, at)
 			e.state, e.settled = health.Serving, at
 			s.weigh(i, at)

@@ -35,6 +35,7 @@ func (f *passiveFleet) wait(d time.Duration) {
 func (f *passiveFleet) inspect(i int) health.PassiveInspection { return f.endpoints[i].Inspect(f.now) }
 
 // Claim: An endpoint that fails more often than its peers is ejected although it serves, unless as many as MaxPartialPercent are out for that.
+// Code: PassiveEndpoint.partial, PassiveEndpoint.add
 //
 // Cases: B99.
 func TestPassiveHealth_EjectsWhoServesAPart(t *testing.T) {
@@ -92,6 +93,7 @@ func TestPassiveHealth_PrefersWhoServesAPart(t *testing.T) {
 }
 
 // Claim: A few calls that could not be sent, fewer than Misses in a row, do not eject an endpoint that served lately; one ejects any other.
+// Code: PassiveEndpoint.unreachable
 func TestPassiveHealth_ForgivesAFewMisses(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -111,6 +113,7 @@ func TestPassiveHealth_ForgivesAFewMisses(t *testing.T) {
 }
 
 // Claim: RetryAfter lowers Share to MinShare for as long, up to MaxRetryAfter, unless peers are short of capacity too.
+// Code: PassiveEndpoint.refuse, PassiveEndpoint.peersAreBusy
 func TestPassiveEndpoint_HonoursRetryAfter(t *testing.T) {
 	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1, MaxRetryAfter: 2 * time.Second, MinShare: 0.2})
 	f.rounds(20, poise.Success)
@@ -137,6 +140,7 @@ func TestPassiveEndpoint_HonoursRetryAfter(t *testing.T) {
 }
 
 // Claim: Silence of an endpoint that answers others counts as "too busy", and lowers nothing where peers are short of capacity too.
+// Code: PassiveEndpoint.refuse, PassiveEndpoint.weighShare
 func TestPassiveHealth_WaitingIsNoDeath(t *testing.T) {
 	waits := func(n int) *passiveFleet {
 		f := newPassiveFleet(t, 4, health.PassiveHealthConfig{Seed: 1})
@@ -226,6 +230,7 @@ func TestPassiveHealth_HearsALateAnswer(t *testing.T) {
 }
 
 // Claim: Any other result of a call that began before the last ejection changes nothing.
+// Code: PassiveEndpoint.judge
 func TestPassiveHealth_IgnoresWhatBeganBefore(t *testing.T) {
 	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -424,7 +429,7 @@ func TestPassiveHealth_WakesEverybody(t *testing.T) {
 	}
 }
 
-// Claim: Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all but the unreachable are back for a time.
+// Claim: Where those that are left lose a greater part of their calls for seconds than the part of the fleet that is out, all are back for a time but those that are unreachable or whose last trial ended in silence.
 func TestPassiveHealth_EndsEjectionsThatCostMoreThanTheySave(t *testing.T) {
 	f := newPassiveFleet(t, 4, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(50, poise.Success)
@@ -447,9 +452,55 @@ func TestPassiveHealth_EndsEjectionsThatCostMoreThanTheySave(t *testing.T) {
 	f.wait(20 * time.Second)
 	f.rounds(200, poise.Failure, 1)
 	f.require("convicted again, after it", 0, 1)
+
+	f = newPassiveFleet(t, 4, health.PassiveHealthConfig{Seed: 1, TrialShare: 1})
+	f.rounds(50, poise.Success)
+	f.rounds(200, poise.Failure, 1)
+	f.require("one fails", 1)
+	f.rounds(50, poise.Success)
+	c, ok := f.trial(1)
+	if !ok {
+		t.Fatal("no trial is due")
+	}
+	f.trialEnds(&c, poise.Silent)
+	for k := range 800 {
+		f.call(2+k%2, []poise.Outcome{poise.Success, poise.Overloaded, poise.Overloaded, poise.Overloaded}[k/2%4])
+		f.wait(10 * time.Millisecond)
+	}
+	f.require("its last trial ended in silence", 1)
+}
+
+// Claim: Silence of an endpoint whose peers are short of capacity is held against it after four times as long.
+// Code: PassiveEndpoint.silenceBesidePeers, PassiveEndpoint.listen
+// Claim: Share is not lowered beside peers that answer nothing.
+// Code: PassiveEndpoint.weighShare, busyRecord.lossOdds
+func TestPassiveHealth_LeavesOutTheSilentBesideTheBusy(t *testing.T) {
+	f := newPassiveFleet(t, 2, health.PassiveHealthConfig{Seed: 1})
+	f.rounds(50, poise.Success)
+	var hung []health.PassiveCall
+	begun := f.now
+	for k := 0; !f.endpoints[0].Ejected(); k++ {
+		if f.now.Sub(begun) > 10*time.Second {
+			t.Fatal("ten seconds of silence eject nobody")
+		}
+		hung = append(hung, f.endpoints[0].Begin(f.now))
+		if k >= 30 {
+			f.endpoints[0].End(&hung[k-30], poise.Result{Outcome: poise.Silent}, f.now)
+		}
+		f.call(1, []poise.Outcome{poise.Success, poise.Overloaded}[k%2])
+		f.wait(10 * time.Millisecond)
+		if share := f.endpoints[1].Share(f.now); k > 60 && share < 1 {
+			t.Fatalf("after %d calls the share of the one that answers is %v", k, share)
+		}
+	}
+	if after := f.now.Sub(begun); after < 2*time.Second {
+		t.Errorf("its silence ejects it after %v", after)
+	}
+	f.require("it is silent", 0)
 }
 
 // Claim: A clock that steps freezes nothing: what waits for a time waits at most once more.
+// Code: PassiveHealth.enter
 //
 // Cases: B101.
 func TestPassiveHealth_SurvivesClockSteps(t *testing.T) {
@@ -549,6 +600,7 @@ func TestPassiveEndpoint_AsksOthersAboutASuspect(t *testing.T) {
 }
 
 // Claim: In fleets of any size each success of a peer counts in the end.
+// Code: PassiveEndpoint.count
 func TestPassiveHealth_CountsInBatches(t *testing.T) {
 	for _, n := range []int{31, 32, 33, 100, 1000} {
 		f := newPassiveFleet(t, n, health.PassiveHealthConfig{Seed: 1})
@@ -648,6 +700,7 @@ func TestPassiveHealth_Golden(t *testing.T) {
 }
 
 // Claim: Share of an endpoint that returns grows with each of its successes, and with time if it gets no call.
+// Code: PassiveEndpoint.returned, PassiveEndpoint.setReturn
 //
 // Otherwise it would wait long for its calls where there are few: the less it gets, the
 // less it grows.

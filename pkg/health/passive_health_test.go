@@ -86,6 +86,7 @@ func (f *passiveFleet) require(what string, want ...int) {
 var held = []poise.Outcome{poise.Failure, poise.Unreachable, poise.Silent}
 
 // Claim: An endpoint that serves nothing is ejected while others serve, however many of the fleet are out.
+// Code: PassiveEndpoint.verdict, PassiveEndpoint.eject
 //
 // Cases: B85, B86.
 func TestPassiveHealth_EjectsWhoServesNothing(t *testing.T) {
@@ -104,6 +105,7 @@ func TestPassiveHealth_EjectsWhoServesNothing(t *testing.T) {
 }
 
 // Claim: What fails everywhere alike ejects nobody.
+// Code: PassiveHealth.convicts, PassiveHealth.peerRate
 func TestPassiveHealth_BlamesNobodyForWhatFailsEverywhere(t *testing.T) {
 	for _, outcome := range []poise.Outcome{poise.Failure, poise.Overloaded, poise.Silent} {
 		f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1})
@@ -123,6 +125,7 @@ func TestPassiveHealth_BlamesNobodyForWhatFailsEverywhere(t *testing.T) {
 }
 
 // Claim: Cancelled and Invalid change nothing.
+// Code: PassiveEndpoint.conclude
 //
 // Cases: B101.
 func TestPassiveHealth_TheCallersOwnSaysNothing(t *testing.T) {
@@ -138,6 +141,7 @@ func TestPassiveHealth_TheCallersOwnSaysNothing(t *testing.T) {
 }
 
 // Claim: LeastRecentlyTried returns an ejected endpoint while there is one that allow lets through.
+// Code: PassiveHealth.LeastRecentlyTried
 func TestPassiveHealth_RefusesNoCall(t *testing.T) {
 	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -163,7 +167,9 @@ func (f *passiveFleet) trial(i int) (c health.PassiveCall, ok bool) {
 }
 
 // Claim: At most one trial of an endpoint runs at once.
+// Code: PassiveHealth.claim
 // Claim: An ejected endpoint whose trial succeeds is Returning, and Serving after ReturnSuccesses.
+// Code: PassiveEndpoint.tried, PassiveEndpoint.comeBack
 func TestPassiveHealth_ComesBackByTrials(t *testing.T) {
 	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1, ReturnSuccesses: 4})
 	f.rounds(20, poise.Success)
@@ -191,6 +197,7 @@ func TestPassiveHealth_ComesBackByTrials(t *testing.T) {
 }
 
 // Claim: A late Advance ejects nobody.
+// Code: PassiveHealth.Advance
 //
 // Cases: B101.
 func TestPassiveHealth_APauseBlamesNobody(t *testing.T) {
@@ -227,7 +234,9 @@ func TestPassiveHealth_APauseBlamesNobody(t *testing.T) {
 }
 
 // Claim: Share is above 0 and at most 1, and 1 of an endpoint that is Serving and has not said "too busy".
+// Code: PassiveEndpoint.Share, PassiveEndpoint.weighShare
 // Claim: "Too busy" lowers Share, which time brings back to 1.
+// Code: PassiveEndpoint.weighShare, PassiveEndpoint.refuse
 func TestPassiveEndpoint_ShareOfWhoIsBusy(t *testing.T) {
 	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -253,6 +262,7 @@ func TestPassiveEndpoint_ShareOfWhoIsBusy(t *testing.T) {
 }
 
 // Claim: What becomes of a call counts for nothing after Remove.
+// Code: PassiveEndpoint.conclude, PassiveHealth.Remove
 func TestPassiveEndpoint_ForgetsTheRemoved(t *testing.T) {
 	f := newPassiveFleet(t, 3, health.PassiveHealthConfig{Seed: 1})
 	f.rounds(20, poise.Success)
@@ -270,6 +280,7 @@ func TestPassiveEndpoint_ForgetsTheRemoved(t *testing.T) {
 }
 
 // Claim: A probe that passes brings back an endpoint that nothing could be sent to.
+// Code: PassiveEndpoint.Probe
 //
 // Cases: B110.
 func TestPassiveEndpoint_AProbeEndsAnEjection(t *testing.T) {
@@ -329,6 +340,7 @@ func TestPassiveCall_OneKeyIsOneFailure(t *testing.T) {
 }
 
 // Claim: Used by one goroutine, equal seeds and equal inputs give equal results.
+// Code: PassiveHealth.jittered
 func TestPassiveHealth_Law(t *testing.T) {
 	outcomes := []poise.Outcome{
 		poise.Success, poise.Success, poise.Failure, poise.Overloaded, poise.Cancelled, poise.Unreachable, poise.Silent, poise.Invalid,

@@ -109,13 +109,21 @@ func requireSchedule(t failer, cfg health.ProbeScheduleConfig, script []uint32) 
 }
 
 // Claim: Next returns a member that is due, and of those the one that has been due for longest.
+// Code: ProbeSchedule.first
 // Claim: A member whose condition is known is due once in each interval of the condition, at its place in it, but not before half an interval has passed since its last probe.
+// Code: ProbeSchedule.due
 // Claim: A member whose condition is unknown is due each UnknownInterval, and once twice as many probes as the larger threshold have decided nothing, only each Interval.
+// Code: ProbeSchedule.due
 // Claim: At no instant are more than MaxRunning probes outstanding, nor two of one member.
+// Code: ProbeSchedule.first, ProbeSchedule.Next
 // Claim: Members whose last probe timed out have at most half of MaxRunning outstanding, and at least one.
+// Code: ProbeSchedule.first
 // Claim: An outstanding probe that is not ended within Hold is lost, and gives its place to another.
+// Code: ProbeSchedule.lose
 // Claim: The wait that Next returns is the time after which it would return a member if nothing else happened.
+// Code: ProbeSchedule.wait
 // Claim: End of a probe that was ended before, or is lost, or whose member was removed or forced meanwhile, does not count.
+// Code: ProbeSchedule.End
 //
 // Cases: B26, B103.
 func TestProbeSchedule_LawAgreesWithItsSlowTwin(t *testing.T) {
@@ -217,6 +225,7 @@ func spread(sent map[uint64][]time.Duration, from, until time.Duration, n int) (
 }
 
 // Claim: A member that was added is due at once.
+// Code: ProbeSchedule.Add
 //
 // Cases: B103, B110.
 func TestProbeSchedule_SpreadsTenThousandMembersOverTheInterval(t *testing.T) {
@@ -288,6 +297,7 @@ func TestProbeSchedule_ThoseThatHangDoNotKeepTheOthersWaiting(t *testing.T) {
 }
 
 // Claim: A clock that steps back delays no probe by more than half an interval, or one UnknownInterval.
+// Code: ProbeSchedule.at
 //
 // Cases: B22.
 func TestProbeSchedule_AClockThatStepsBackFreezesNothing(t *testing.T) {

@@ -101,6 +101,7 @@ func deaf(takes time.Duration, calls *atomic.Int64) func(context.Context) error 
 }
 
 // Claim: Run probes whenever a member is due until its context ends, and returns the context's error.
+// Code: Prober.Run, Prober.send
 //
 // Cases: B110.
 func TestProber_ProbesWheneverAMemberIsDue(t *testing.T) {
@@ -136,6 +137,7 @@ func TestProber_ProbesWheneverAMemberIsDue(t *testing.T) {
 }
 
 // Claim: At most one call of a member's probe is running at any instant, and at most MaxRunning of all members that have not timed out.
+// Code: Prober.start, Prober.waitingFor
 //
 // Cases: B103, B110.
 func TestProber_TenThousandMembersDoNotHaveAGoroutineEach(t *testing.T) {
@@ -191,6 +193,7 @@ func TestProber_TenThousandMembersDoNotHaveAGoroutineEach(t *testing.T) {
 }
 
 // Claim: A probe that does not answer within Timeout is recorded at that moment, as OnTimeout says, and its context ends.
+// Code: Prober.record
 //
 // Cases: B28.
 func TestProber_AProbePastItsTimeoutIsRecordedThen(t *testing.T) {
@@ -224,6 +227,7 @@ func TestProber_AProbePastItsTimeoutIsRecordedThen(t *testing.T) {
 }
 
 // Claim: A probe is not sent while the last one of its member still runs, and times out if that does not return within Timeout.
+// Code: Prober.start, Prober.waitingFor
 func TestProber_ADeafProbeIsNotSentTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
@@ -261,6 +265,7 @@ func TestProber_ADeafProbeIsNotSentTwice(t *testing.T) {
 }
 
 // Claim: A probe that panics or ends its goroutine has failed, and the Prober goes on.
+// Code: Prober.ask
 func TestProber_APanicOfAProbeIsAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failures []error
@@ -294,8 +299,11 @@ func TestProber_APanicOfAProbeIsAFailure(t *testing.T) {
 }
 
 // Claim: A second Run at the same time, also while the first one is leaving, is refused with ErrRunning and changes nothing.
+// Code: Prober.begin, Prober.end
 // Claim: When Run has returned or panicked, no probe is outstanding, and those that honour their context have returned.
+// Code: Prober.leave, Prober.returned
 // Claim: Run returns within one Timeout after its context has ended, whatever the probes do.
+// Code: Prober.leave
 func TestProber_LeavesWithinOneTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, back atomic.Int64
@@ -348,6 +356,7 @@ func TestProber_TheTimeOfRunIsNotTheMembers(t *testing.T) {
 }
 
 // Claim: Observe is told each probe that was recorded, in order, and nothing of a member that was removed or after Run has returned.
+// Code: Prober.deliver, Prober.record
 func TestProber_TellsNothingOfWhoWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []uint64

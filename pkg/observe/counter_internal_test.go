@@ -9,6 +9,7 @@ import (
 )
 
 // Claim: A counter of a Metrics never shows a smaller number than before, and stays at the largest once it is there.
+// Code: counter.add, counter.load
 func TestCounter_StaysAtTheLargestNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c counter

@@ -184,6 +184,7 @@ func TestSnapshot_AccessorsAgreeWithCounts(t *testing.T) {
 }
 
 // Claim: What a Metrics counts has the same counters whatever it was told.
+// Code: count
 func TestMetrics_LawItsCountersAreFixed(t *testing.T) {
 	fixed := slices.Sorted(maps.Keys(counts(new(observe.Metrics))))
 	if len(fixed) < 28-11-1 { // the buckets and the sum of the histogram are beside these
@@ -225,6 +226,7 @@ func TestMetrics_LosesNothingOfManyGoroutines(t *testing.T) {
 // Claim: String of a Metrics is the JSON of its Snapshot, as expvar wants it.
 //
 // Claim: The JSON of a Snapshot has a field for each counter, by the names of the text format without its prefix and suffix.
+// Code: Snapshot.MarshalJSON
 func TestMetrics_IsAnExpvar(t *testing.T) {
 	m := new(observe.Metrics)
 	m.Ended(ended(poise.Failure, 7*time.Millisecond))

@@ -240,6 +240,7 @@ func TestNewHTTPEndpoint_NamesTheFieldThatIsWrong(t *testing.T) {
 }
 
 // Claim: A Transport closes an Endpoint once, after it was removed and its last call has ended.
+// Code: New
 //
 // Cases: B30, B45.
 func TestTransport_ClosesARemovedEndpointOnceAfterItsLastCall(t *testing.T) {

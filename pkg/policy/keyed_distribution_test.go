@@ -61,6 +61,7 @@ func TestMaglev_SpreadsKeysEvenly(t *testing.T) {
 }
 
 // Claim: Removing one of n candidates moves its keys, and few others.
+// Code: fill
 //
 // The means over twenty runs at 65537 slots, or five at 655373, and a thousand
 // members (after Eisenbud et al., figure 12, whose values are only drawn; these were

@@ -121,6 +121,7 @@ func TestTopology_LawOfReplay(t *testing.T) {
 }
 
 // Claim: The order of the candidates does not change which locality a draw chooses.
+// Code: groupByPriority
 func TestLocality_LawOfOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		samples := drawPlaces(t)

@@ -108,6 +108,7 @@ func TestTopology_ForgetsPlacesThatAreGone(t *testing.T) {
 // The sibling has this law too.
 //
 // Claim: A Priority draws only where there is something to choose.
+// Code: weightedList.draw, weightedList.drawIf
 func TestTopology_DrawsOnlyWhereThereIsAChoice(t *testing.T) {
 	// Over round robin the only draws are the topology's. If none is taken on the
 	// way, the draws afterwards are those of a fresh policy.
@@ -161,7 +162,9 @@ func TestTopology_DrawsOnlyWhereThereIsAChoice(t *testing.T) {
 
 // Cases: B49.
 // Claim: A retry is drawn among the priorities that have anybody untried, and goes to one without traffic only when there is no other.
+// Code: topologyPicker.pickUntried, topologyPicker.spareOpen
 // Claim: A retry is drawn among the localities of its priority that have anybody untried.
+// Code: topologyPicker.pickUntried, weightedList.drawIf
 func TestTopology_RetriesElsewhere(t *testing.T) {
 	samples := append(append(crowd("a", 0, 3, 3), crowd("b", 1, 2, 2)...), crowd("c", 2, 1, 1)...)
 	samples[1].Locality, samples[2].Locality = "east", "west"

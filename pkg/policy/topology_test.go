@@ -134,7 +134,9 @@ func TestTopology_AnswersWhyNobodyIsPicked(t *testing.T) {
 
 // Cases: B36, G5.
 // Claim: A draining member is no capacity and is never picked by Priority.
+// Code: groupByPriority
 // Claim: A member that opted out of panic still serves while it is eligible.
+// Code: groupByPriority
 func TestTopology_PanicUsesWhomItMay(t *testing.T) {
 	heavy := weightOf(t, 100)
 	draining, withheld, down := placed("draining", 0), placed("withheld", 0), placed("down", 0)
@@ -181,6 +183,7 @@ func TestPriority_GivesADeadPriorityNothing(t *testing.T) {
 
 // Cases: B37.
 // Claim: A locality without anybody available gets nothing.
+// Code: units
 func TestLocality_GivesAnEmptyZoneNothing(t *testing.T) {
 	zoned := func(id, locality string, zone uint32, status poise.Status) poise.Sample {
 		s := placed(id, 0)

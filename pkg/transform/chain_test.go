@@ -114,9 +114,13 @@ func TestChain_RunsTransformsInOrder(t *testing.T) {
 }
 
 // Claim: Changed lists, in ascending order, the members whose sample differs from what the last Edit of the transform found, those that joined included.
+// Code: Draft.Changed, Draft.find
 // Claim: Was returns the sample that the last Edit found, and nothing for a member that joined since.
+// Code: Draft.Was
 // Claim: Left lists the members that the last Edit found and that are gone; another incarnation is another member.
+// Code: Draft.Left, Draft.find
 // Claim: Moved is true if an index may stand for another member than in the last Edit.
+// Code: Draft.Moved
 func TestDraft_TellsWhatIsDifferent(t *testing.T) {
 	before, after := &spy{edit: heavier(t, 1)}, &spy{}
 	c := newChain(t, before, after)
@@ -151,6 +155,7 @@ func TestDraft_TellsWhatIsDifferent(t *testing.T) {
 }
 
 // Claim: Sample returns the sample as this Edit has left it so far, and Before as the Edit found it.
+// Code: Draft.Sample, Draft.Before
 func TestDraft_SampleFollowsTheEdit(t *testing.T) {
 	s := &spy{edit: func(d *transform.Draft) {
 		d.Exclude(0, poise.ExcludedByUser)
@@ -166,6 +171,7 @@ func TestDraft_SampleFollowsTheEdit(t *testing.T) {
 }
 
 // Claim: Set out of range, or with another identity or incarnation, fails the Run with a FieldError.
+// Code: Draft.Set
 // Claim: The error of an Edit ends the Run, and the samples of the last Run stand.
 // Code: Chain.Run
 // Claim: After a Run that failed, Samples are those of the Run before, and what was to change counts as changed in the next one that succeeds.
@@ -496,6 +502,7 @@ func TestChain_RunsAllocateNothing(t *testing.T) {
 }
 
 // Claim: A member that is left out gets no call, also not in a panic, and its priority and locality do not count it.
+// Code: Draft.LeaveOut
 func TestDraft_WhoIsLeftOutDoesNotExist(t *testing.T) {
 	samples := backends(4)
 	samples[0].Status = poise.Unavailable

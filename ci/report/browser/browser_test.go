@@ -47,9 +47,12 @@ func large(t *testing.T) record.Record {
 	}
 	const words = "what is promised here has to hold whatever the callers do, and at every instant"
 	for i := range 90 {
-		e := record.Evidence{Type: fmt.Sprintf("pkg/discovery/target.TypeNumber%d", i), Kinds: map[string][]string{"test": {"pkg/some_test.go"}}}
+		e := record.Evidence{Type: fmt.Sprintf("pkg/discovery/target.TypeNumber%d", i), Means: map[string][]record.Check{}}
+		for _, m := range record.Means {
+			e.Means[m] = []record.Check{{File: "pkg/some_test.go", Of: "TestTypeNumber_HoldsWhatItPromisesUnderEveryCircumstance"}}
+		}
 		for k := range 6 {
-			e.Claims = append(e.Claims, record.Claim{ID: fmt.Sprintf("target.TypeNumber%d.Method-%08x", i, k), Code: []string{"TypeNumber.Method"}, Text: fmt.Sprint(words, " ", i, " ", k), File: "pkg/some.go", Of: "TypeNumber.Method", By: []record.Quote{
+			e.Claims = append(e.Claims, record.Claim{ID: fmt.Sprintf("target.TypeNumber%d.Method-%06d%02d", i, i, k), Code: []string{"TypeNumber.Method"}, Text: fmt.Sprint(words, " ", i, " ", k), File: "pkg/some.go", Of: "TypeNumber.Method", By: []record.Quote{
 				{Kind: "test", File: "pkg/some_test.go", Of: "TestTypeNumber_HoldsWhatItPromisesUnderEveryCircumstance"}, {Kind: "specification", File: "spec/tla/some/Some.tla"},
 			}})
 		}
@@ -257,6 +260,8 @@ func TestReport_LinksOpenWhatIsFolded(t *testing.T) {
 	s, _ := served(t, large(t))
 	jobs := []job{
 		{Page: "claims.html#type-pkg-discovery-target.TypeNumber7", Width: 390, Height: 900},
+		{Page: "claims.html#claim-target.TypeNumber7.Method-00000701", Width: 1280, Height: 900},
+		{Page: "proofs.html#of-rapid-pkg-discovery-target.TypeNumber7", Width: 390, Height: 900},
 		{Page: "models.html#schedule-kind-7--two-callers-against-one-that-leaves", Width: 1280, Height: 900},
 		{Page: "simulations.html#scenario-some-servers-fail-7", Width: 390, Height: 900},
 	}
