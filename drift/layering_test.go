@@ -17,7 +17,7 @@ func realLattice(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "-- drift/lattice.txt --\n" + string(text)
+	return "-- drift/lattice.txt --\n" + string(text) + "-- adapters/poisegrpc/go.mod --\nmodule example.com/m/adapters/poisegrpc\n"
 }
 
 const soundLayers = `
